@@ -307,8 +307,8 @@ def shared_links_command():
 
 
 def network():
-    return f"""`network=contention` against `network=analytic` on the same jobs. Nodes of 8 GPUs with 100 Gbit/s, in racks of
-25; the four models of `wang`, with all of their communication exposed; work of 30 to 90 minutes.
+    return f"""These runs compare `network=contention` with `network=analytic` on the same jobs. Nodes have 8 GPUs and 100 Gbit/s; a
+rack has 25 nodes. Jobs use the four models of `wang`, with all communication exposed, and 30 to 90 minutes of work.
 
 | mix | gangs | placement | a rack's uplink |
 |---|---|---|---|

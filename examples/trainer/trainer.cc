@@ -199,7 +199,7 @@ int fail(const std::string& why) {
 
 int run(Training& training, Pace pace) {
   const std::uint64_t first = training.at();
-  const double begun = now_s();
+  const double start = now_s();
   training.tell_progress(true);
   bool stop = false;
   while (!training.is_done() && !stop) {
@@ -214,7 +214,7 @@ int run(Training& training, Pace pace) {
     if (training.speaks()) std::printf("interrupted: checkpoint at step %ju\n", step);
     return kInterrupted;
   }
-  const double per_s = static_cast<double>(step - first) / (now_s() - begun);
+  const double per_s = static_cast<double>(step - first) / (now_s() - start);
   if (training.speaks())
     std::printf("done: step %ju, held-out accuracy %.1f %%, %.0f steps/s\n", step,
                 training.accuracy_percent(), per_s);

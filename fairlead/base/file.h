@@ -34,7 +34,7 @@ class ByteSource {
   static Result<ByteSource> open(const std::string& path);
   // Reads `bytes`, which must outlive the source; errors call them `name`.
   static Result<ByteSource> memory(std::string_view bytes, std::string name);
-  // Reads `stream` as it is, compressed or not, in whatever encoding.
+  // Returns the bytes of `stream` unchanged, without decompression or change of encoding.
   ByteSource(std::unique_ptr<ByteStream> stream, std::string name);
 
   // Returns the next bytes: at least `count`, or all that remain. Valid until the next call of peek. Errors: the system

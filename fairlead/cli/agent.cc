@@ -60,7 +60,7 @@ Command add_agent(CLI::App& root) {
   CLI::App* app =
       root.add_subcommand("agent", "Freeze and thaw the pods of a Kubernetes node, by turns");
   const auto flags = std::make_shared<Flags>();
-  app->add_option("--node", flags->agent.node, "its name on the API server")
+  app->add_option("--node", flags->agent.node, "name of the node on the API server")
       ->required()
       ->envname("NODE_NAME");
   app->add_option("--slots-per-gpu", flags->agent.slots_per_gpu,
@@ -73,7 +73,8 @@ Command add_agent(CLI::App& root) {
   app->add_option("--cgroup-root", flags->cgroup_root, "mount point of the host's cgroups")
       ->type_name("DIR")
       ->capture_default_str();
-  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--context", flags->context,
+                  "context of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->agent.name_space, "namespace of the scheduler's Lease")
       ->capture_default_str();
   app->footer(std::string(kHelp));

@@ -1,4 +1,4 @@
-// Scripts by which shells complete the command line.
+// Completion scripts for shells.
 #pragma once
 
 #include "fairlead/cli/command_tree.h"

@@ -1,9 +1,10 @@
 // `fairlead import slurm | kubernetes`: a cluster, its log and its queue as files that the other commands read.
 
-#include "fairlead/cli/cluster_whatif.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/kubernetes.h"
-#include "fairlead/cli/slurm_now.h"
+#include "fairlead/cli/saved_queue.h"
+#include "fairlead/forecast/kubernetes_now.h"
+#include "fairlead/forecast/slurm_now.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/table.h"
@@ -125,7 +126,8 @@ Command add_kubernetes(CLI::App& import) {
     bool json = false;
   };
   const auto flags = std::make_shared<Flags>();
-  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--context", flags->context,
+                  "context of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->census.name_space,
                   "namespace of the ConfigMap `fairlead` with the tickets")
       ->capture_default_str();
@@ -135,7 +137,7 @@ Command add_kubernetes(CLI::App& import) {
   app->footer("Example:\n  fairlead import kubernetes --all-schedulers --out lab\n");
   return {app, [flags]() -> Status {
             FL_TRY_ASSIGN(census, kubernetes_census(flags->context, flags->census));
-            FL_TRY_ASSIGN(now, cluster_now(census));
+            FL_TRY_ASSIGN(now, kubernetes_now(census));
             return keep(now, flags->out, flags->json);
           }};
 }

@@ -12,7 +12,7 @@
 namespace fairlead {
 namespace {
 
-constexpr const char* kJobHelp = "its number, or its name if only one job of yours has it";
+constexpr const char* kJobHelp = "number of the job, or its name if only one job of yours has it";
 
 struct JobFlags {
   std::string socket, job;
@@ -59,7 +59,7 @@ Command add_logs(CLI::App& root) {
   CLI::App* app = root.add_subcommand("logs", "Print the output of a job");
   const auto flags = std::make_shared<JobFlags>();
   app->add_option("JOB", flags->job, kJobHelp)->required();
-  app->add_flag("-f,--follow", flags->follows, "and follow it until the job ends");
+  app->add_flag("-f,--follow", flags->follows, "follow the output until the job ends");
   add_socket_flag(*app, flags->socket);
   app->footer("Example:\n  fairlead logs -f 12\n");
   return {app, [flags] { return logs(*flags); }};

@@ -136,7 +136,8 @@ Status outcome(const JournalEnd& end, const std::string& file, bool damaged) {
 }
 
 Command add_verify(CLI::App& journal) {
-  CLI::App* app = journal.add_subcommand("verify", "Say whether journals are whole");
+  CLI::App* app =
+      journal.add_subcommand("verify", "Check that journals are complete and unchanged");
   struct Flags {
     std::vector<std::string> files;
     bool json = false;

@@ -194,9 +194,8 @@ Command add_page(CLI::App& root) {
   const auto socket = std::make_shared<std::string>();
   add_socket_flag(*app, *socket);
   app->footer(
-      "Example:\n  fairlead page\n\nThe daemon has one where it runs with --http. The address has "
-      "its "
-      "token in it: keep it to yourself.\n");
+      "Example:\n  fairlead page\n\nThe daemon has a page if it runs with --http. The address "
+      "contains its token: keep it to yourself.\n");
   return {app, [socket]() -> Status {
             FL_TRY_ASSIGN(daemon, Daemon::connect(*socket));
             FL_TRY_ASSIGN(answer, daemon.get("/v1/page"));

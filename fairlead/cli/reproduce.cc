@@ -47,7 +47,7 @@ constexpr std::string_view kExamples =
     "verdicts, DIR/reproduction.md the same as a page. Runs are made in parallel, one per core.\n"
     "A missed claim is a result, not an error.\n";
 
-// The runs of one experiment: of case i, policy k and seed n at index(i, k, n).
+// The runs of one experiment. The run of case i, policy k and seed n is at index(i, k, n).
 struct Runs {
   std::size_t policies = 0;
   std::size_t seeds = 0;

@@ -111,8 +111,9 @@ Result<Words> words_of_file(const CLI::App& app, const std::string& file,
 }  // namespace
 
 void add_run_file_flags(CLI::App& app) {
-  app.add_option(kConfigFlag, CLI::callback_t(),
-                 "take flags from this YAML file, as `policy: fifo`; those given here go before")
+  app.add_option(
+         kConfigFlag, CLI::callback_t(),
+         "YAML file with flags, such as `policy: fifo`; flags of the command line take precedence")
       ->type_name("FILE");
   app.add_option(kSaveFlag, CLI::callback_t(), "also write the flags to this file, for --config")
       ->type_name("FILE");

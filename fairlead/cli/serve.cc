@@ -53,7 +53,7 @@ constexpr std::string_view kHelp =
     "As a service that starts with the machine: `sudo fairlead serve --install`.\n"
     "\n"
     "It may be stopped and started at any time: jobs run on meanwhile. Without root it serves\n"
-    "only its own user. Without GPUs, it can use stand-ins:\n"
+    "only its own user. Without GPUs, it can simulate them:\n"
     "\n"
     "  fairlead serve --nodes 4xV100,4xK80@0.25\n"
     "\n"
@@ -93,7 +93,7 @@ Result<Machine> machine_of(const Flags& flags) {
   auto machine = flags.nodes.empty() ? nvidia_machine(kNvmlLibrary, flags.node_gpus)
                                      : stand_in_machine(flags.nodes, flags.node_gpus);
   if (machine || !flags.nodes.empty()) return machine;
-  return input_error("{}; to try it without, count stand-ins: fairlead serve --nodes 4xGPU",
+  return input_error("{}; to try it without, simulate some: fairlead serve --nodes 4xGPU",
                      machine.error().message);
 }
 
@@ -198,7 +198,8 @@ Command add_serve(CLI::App& root) {
   app->add_option("--backend", flags->backend, "the jobs run on this machine, or on a cluster")
       ->check(CLI::IsMember({"local", "kubernetes"}))
       ->capture_default_str();
-  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--context", flags->context,
+                  "context of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->name_space,
                   "namespace of the Lease and the ConfigMap `fairlead` on Kubernetes")
       ->capture_default_str();
@@ -208,7 +209,7 @@ Command add_serve(CLI::App& root) {
       ->type_name("KEY")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_option("--nodes", flags->nodes, "stand-ins for GPUs, each with its relative speed")
+  app->add_option("--nodes", flags->nodes, "simulated GPUs, each type with its relative speed")
       ->type_name("NxTYPE[@SPEED],...");
   app->add_option(
          "--node-gpus", flags->node_gpus,
@@ -224,7 +225,7 @@ Command add_serve(CLI::App& root) {
   app->add_option("--folder", flags->folder,
                   "folder of its journal and of the jobs' logs (root: /var/lib/fairlead)")
       ->type_name("DIR");
-  app->add_option("--socket", flags->socket, "its socket for clients (root: /run/fairlead/socket)")
+  app->add_option("--socket", flags->socket, "socket for clients (root: /run/fairlead/socket)")
       ->type_name("PATH");
   app->add_option("--http", flags->http,
                   "also serve the page and its data over TCP, read-only, to clients on this "
@@ -236,7 +237,7 @@ Command add_serve(CLI::App& root) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
-  add_whole_number(*app, "--seed", flags->seed, "of all that the policy draws")
+  add_whole_number(*app, "--seed", flags->seed, "seed of all random draws of the policy")
       ->capture_default_str();
   app->add_flag("--signals", flags->use_signals,
                 "suspend jobs by SIGSTOP, even if cgroups could freeze them");

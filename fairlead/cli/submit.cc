@@ -241,8 +241,8 @@ Command add_run(CLI::App& root, const std::vector<std::string>& words) {
 }
 
 Command add_submit(CLI::App& root, const std::vector<std::string>& words) {
-  CLI::App* app =
-      root.add_subcommand("submit", "The same in the background: prints the job's number");
+  CLI::App* app = root.add_subcommand(
+      "submit", "Run a command on GPUs in the background, and print the job's number");
   const auto flags = std::make_shared<Flags>();
   add_flags(*app, *flags);
   app->footer(

@@ -1,13 +1,13 @@
 // `fairlead when | whatif`: forecasts.
 
-#include "fairlead/cli/cluster_whatif.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
-#include "fairlead/cli/forecast.h"
+#include "fairlead/cli/forecast_text.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
-#include "fairlead/cli/slurm_now.h"
-#include "fairlead/cli/whatif.h"
+#include "fairlead/cli/saved_queue.h"
+#include "fairlead/forecast/kubernetes_now.h"
+#include "fairlead/forecast/slurm_now.h"
 
 #include <fmt/format.h>
 
@@ -75,10 +75,10 @@ Status what_if_of(const QueueNow& queue, const std::string& notes, const WhatIfF
   return {};
 }
 
-Result<ClusterNow> kubernetes_now(const WhatIfFlags& flags) {
+Result<ClusterNow> kubernetes_now_of(const WhatIfFlags& flags) {
   FL_TRY_ASSIGN(census, kubernetes_census(flags.context, {.all_schedulers = flags.all_schedulers,
                                                           .name_space = flags.name_space}));
-  return cluster_now(census);
+  return kubernetes_now(census);
 }
 
 Result<ClusterNow> slurm_now_here() {
@@ -103,7 +103,7 @@ Status what_if_of_saved(const WhatIfFlags& flags) {
 
 Status what_if_of_cluster(const WhatIfFlags& flags) {
   const bool is_slurm = flags.from == "slurm";
-  FL_TRY_ASSIGN(now, is_slurm ? slurm_now_here() : kubernetes_now(flags));
+  FL_TRY_ASSIGN(now, is_slurm ? slurm_now_here() : kubernetes_now_of(flags));
   if (!flags.save.empty()) FL_TRY(save(now, flags.save));
   const std::string saved = fmt::format(
       "fairlead compare --cluster {0}/cluster.yaml --trace {0}/jobs.csv --policies "
@@ -156,7 +156,8 @@ Command add_when(CLI::App& root) {
     bool json = false;
   };
   const auto flags = std::make_shared<Flags>();
-  app->add_option("JOB", flags->job, "its number, or its name if only one job of yours has it")
+  app->add_option("JOB", flags->job,
+                  "number of the job, or its name if only one job of yours has it")
       ->required();
   app->add_flag("--json", flags->json, "print JSON instead of text, for a job that will end");
   add_socket_flag(*app, flags->socket);
@@ -186,7 +187,8 @@ Command add_whatif(CLI::App& root) {
                   "a folder of `fairlead import`")
       ->type_name("daemon|kubernetes|slurm|DIR")
       ->capture_default_str();
-  app->add_option("--context", flags->context, "of the kubeconfig (default: the current one)");
+  app->add_option("--context", flags->context,
+                  "context of the kubeconfig (default: the current one)");
   app->add_option("--namespace", flags->name_space,
                   "namespace of the ConfigMap `fairlead` with the tickets on Kubernetes")
       ->capture_default_str();

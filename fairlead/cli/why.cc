@@ -84,16 +84,18 @@ Command add_why(CLI::App& root) {
                   "number of a job of the daemon, or its name if only one job of yours has it; "
                   "or a result folder, or the journal in it")
       ->required();
-  app->add_option("JOB", flags->job, "of DIR: the job's name in its trace");
+  app->add_option("JOB", flags->job, "of DIR: the name of the job in the trace");
   app->add_flag("--json", flags->json, "of DIR: print JSON instead of text");
   add_socket_flag(*app, flags->socket);
   KubernetesFlags& cluster = flags->cluster;
   cluster.name_space = "fairlead";
-  app->add_option("--context", cluster.context, "of the kubeconfig, for a Job on Kubernetes");
-  app->add_option("--namespace", cluster.name_space, "of the scheduler there")
+  app->add_option("--context", cluster.context,
+                  "for a Job on Kubernetes: context of the kubeconfig");
+  app->add_option("--namespace", cluster.name_space, "namespace of that scheduler")
       ->capture_default_str();
-  app->add_option("--http", cluster.http,
-                  "its address (serve --http), in place of its pod through the API server")
+  app->add_option(
+         "--http", cluster.http,
+         "address of that scheduler (serve --http); default: its pod, through the API server")
       ->type_name("ADDRESS:PORT");
   app->footer(std::string(kHelp));
   return {app, [flags] { return why(*flags); }};

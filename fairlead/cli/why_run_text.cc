@@ -25,7 +25,7 @@ constexpr std::size_t kUserBytes = 12;
 
 // Returns a table of jobs, at most 80 columns wide.
 std::string jobs_text(const RunWhy& why, const std::vector<JobId>& jobs, TextStyle style) {
-  const Tables& tables = why.waits->past().tables();
+  const Tables& tables = why.waits->tables();
   Table table({{"JOB", Align::kLeft},
                {"USER", Align::kLeft},
                {"GPUS"},
@@ -49,7 +49,7 @@ std::string jobs_text(const RunWhy& why, const std::vector<JobId>& jobs, TextSty
 }
 
 json jobs_json(const RunWhy& why, const std::vector<JobId>& jobs) {
-  const Tables& tables = why.waits->past().tables();
+  const Tables& tables = why.waits->tables();
   json list = json::array();
   for (JobId job : jobs) {
     const WaitTotals::Job& total = why.totals.jobs()[job];
@@ -70,11 +70,11 @@ json jobs_json(const RunWhy& why, const std::vector<JobId>& jobs) {
 }  // namespace
 
 std::string why_run_text(const RunWhy& why, TextStyle style) {
-  const Past& past = why.waits->past();
+  const Waits& waits = *why.waits;
   const std::string explained = percent_text(why.causes.explained());
   std::string text =
       fmt::format("Under {} jobs waited {:.1f} h in all; {} of it is explained.\n",
-                  printable(past.policy()), to_seconds(why.totals.waited()) / 3600, explained);
+                  printable(waits.policy()), to_seconds(why.totals.waited()) / 3600, explained);
   if (why.one_in > 1) text += fmt::format("The causes are from 1 job in {}.\n", why.one_in);
   if (why.longest.empty()) return text;
   text += "\n" + causes_text(why.causes, style);
@@ -88,9 +88,9 @@ std::string why_run_text(const RunWhy& why, TextStyle style) {
 }
 
 std::string why_run_json(const RunWhy& why) {
-  const Past& past = why.waits->past();
-  return json_text({{"policy", past.policy()},
-                    {"options", past.options()},
+  const Waits& waits = *why.waits;
+  return json_text({{"policy", waits.policy()},
+                    {"options", waits.options()},
                     {"waited_s", to_seconds(why.totals.waited())},
                     {"one_in", why.one_in},
                     {"explained", why.causes.explained()},

@@ -51,10 +51,10 @@ std::string list_text(std::size_t count, std::size_t most, Text text) {
   return list;
 }
 
-std::string policy_text(const Past& past) {
-  const PolicyEntry* entry = find_policy(past.policy());
-  return entry == nullptr ? printable(past.policy()) + "."
-                          : fmt::format("{}: {}", past.policy(), entry->summary);
+std::string policy_text(const Waits& waits) {
+  const PolicyEntry* entry = find_policy(waits.policy());
+  return entry == nullptr ? printable(waits.policy()) + "."
+                          : fmt::format("{}: {}", waits.policy(), entry->summary);
 }
 
 // Returns the policy's note on a job or its user; empty: nothing that explains its wait.
@@ -96,7 +96,7 @@ std::string note_text(const Note& note) {
 class PieceText {
  public:
   PieceText(const Waits& waits, JobId job)
-      : tables_(waits.past().tables()), policy_(waits.past().policy()), job_(job) {}
+      : tables_(waits.tables()), policy_(waits.policy()), job_(job) {}
 
   std::string lines(const WaitPiece& piece) const {
     const Duration length = piece.to - piece.from;
@@ -167,9 +167,12 @@ std::string begin_text(const Tables& tables, const Wait& wait) {
     case WaitBegin::kSubmitted:
       return "from its submission";
     case WaitBegin::kStopped:
-      return wait.stopped_for.is_none()
-                 ? "after it was stopped"
-                 : fmt::format("after it was stopped for {}", job_text(tables, wait.stopped_for));
+      return fmt::format(
+          "after it was stopped{}{}",
+          wait.stopped_for.is_none() ? std::string() : " for " + job_text(tables, wait.stopped_for),
+          wait.cause == StopCause::kPolicy
+              ? std::string()
+              : fmt::format(", because {}", stop_cause_info(wait.cause).text));
     case WaitBegin::kHeldBack:
       return "after its user held it";
     case WaitBegin::kEvicted:
@@ -183,7 +186,7 @@ std::string begin_text(const Tables& tables, const Wait& wait) {
 // Describes the jobs that came later and went first, and the differences.
 std::string passers_text(const Waits& waits, const JobWaits& job) {
   if (job.passed_by.empty()) return "";
-  const Tables& tables = waits.past().tables();
+  const Tables& tables = waits.tables();
   const Jobs& jobs = tables.jobs;
   const std::vector<JobId> passers(job.passed_by.begin(), job.passed_by.end());
   std::size_t shorter = 0;
@@ -239,8 +242,10 @@ json wait_json(const Tables& tables, const Wait& wait) {
   json value = {{"from_s", to_seconds(wait.from)},
                 {"to_s", to_seconds(wait.to)},
                 {"begin", kBegins[static_cast<std::size_t>(wait.begin)]},
+                {"stop_cause", nullptr},
                 {"stopped_for", nullptr},
                 {"pieces", json::array()}};
+  if (wait.begin == WaitBegin::kStopped) value["stop_cause"] = stop_cause_name(wait.cause);
   if (!wait.stopped_for.is_none()) value["stopped_for"] = tables.names[wait.stopped_for];
   for (const WaitPiece& piece : wait.pieces) value["pieces"].push_back(piece_json(tables, piece));
   return value;
@@ -277,11 +282,11 @@ nlohmann::json causes_json(const CauseTimes& causes) {
 
 std::string why_job_text(const JobWhy& why, TextStyle style) {
   if (why.job.is_none()) return printable(fmt::format("It never waited: {}.", why.instead)) + "\n";
-  const Past& past = why.waits->past();
-  const Tables& tables = past.tables();
+  const Waits& waits = *why.waits;
+  const Tables& tables = waits.tables();
   const JobWaits& job = why.waits->jobs().front();
   std::vector<std::string> parts;
-  parts.push_back(fmt::format("{} under {}\n", job_text(tables, why.job), policy_text(past)));
+  parts.push_back(fmt::format("{} under {}\n", job_text(tables, why.job), policy_text(waits)));
   parts.push_back(fmt::format(
       "It was submitted at {}, waited {} in {} wait{}, and held GPUs for {}; it {} at {}.\n",
       time_text(why.submit), length_text(why.waited), job.waits.size(),
@@ -313,15 +318,15 @@ std::string why_job_text(const JobWhy& why, TextStyle style) {
 std::string why_job_json(const JobWhy& why) {
   json value = {{"status", why.status}, {"job", nullptr}, {"instead", why.instead}};
   if (why.job.is_none()) return json_text(value);
-  const Past& past = why.waits->past();
-  const Tables& tables = past.tables();
+  const Waits& waits = *why.waits;
+  const Tables& tables = waits.tables();
   const JobWaits& job = why.waits->jobs().front();
-  json waits = json::array();
-  for (const Wait& wait : job.waits) waits.push_back(wait_json(tables, wait));
+  json all = json::array();
+  for (const Wait& wait : job.waits) all.push_back(wait_json(tables, wait));
   json passed_by = json::array();
   for (JobId other : job.passed_by) passed_by.push_back(tables.names[other]);
-  value = {{"policy", past.policy()},
-           {"options", past.options()},
+  value = {{"policy", waits.policy()},
+           {"options", waits.options()},
            {"job", tables.names[why.job]},
            {"user", tables.users.names[tables.jobs.user[why.job]]},
            {"gpus", tables.jobs.gpus[why.job]},
@@ -332,7 +337,7 @@ std::string why_job_json(const JobWhy& why) {
            {"held_s", to_seconds(why.held)},
            {"explained", job.causes.explained()},
            {"causes_s", causes_json(job.causes)},
-           {"waits", waits},
+           {"waits", all},
            {"passed_by", passed_by}};
   return json_text(value);
 }

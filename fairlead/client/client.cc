@@ -81,7 +81,7 @@ Status Client::send(std::string_view method, std::string_view target, std::strin
                             : ::send(descriptor_, &bytes[sent], bytes.size() - sent, MSG_NOSIGNAL);
     if (now < 0 && errno == EINTR) continue;
     if (now < 0)
-      return run_error("the fairlead daemon at {} has gone: {}", path_, std::strerror(errno));
+      return run_error("lost the fairlead daemon at {}: {}", path_, std::strerror(errno));
     sent += static_cast<std::size_t>(now);
   }
   return {};
@@ -94,8 +94,8 @@ Result<HttpMessage> Client::receive() {
     const ssize_t count = ::recv(descriptor_, bytes.data(), bytes.size(), 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0)
-      return run_error("the fairlead daemon at {} has gone: {}", path_, std::strerror(errno));
-    if (count == 0) return run_error("the fairlead daemon at {} has gone", path_);
+      return run_error("lost the fairlead daemon at {}: {}", path_, std::strerror(errno));
+    if (count == 0) return run_error("the fairlead daemon at {} closed the connection", path_);
     FL_TRY(reader_.feed({bytes.data(), static_cast<std::size_t>(count)}));
   }
 }

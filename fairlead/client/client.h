@@ -17,7 +17,7 @@ class Client {
   Client& operator=(Client&& other) noexcept;
   ~Client();
 
-  // Sends a request and waits for the response, whatever its status. Errors: the daemon has gone, or its
+  // Sends a request and waits for the response, whatever its status. Errors: the connection is lost, or the
   // response is not HTTP. After an error the client is unusable. REQUIRES: as http_request; every earlier
   // request has its response.
   Result<HttpMessage> ask(std::string_view method, std::string_view target,

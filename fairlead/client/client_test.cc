@@ -53,7 +53,8 @@ TEST(Client, ADaemonThatGoesIsAnError) {
   Client client = Client::connect(daemon.path()).value();
   const auto answer = client.ask("GET", "/");
   ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().message, "the fairlead daemon at " + daemon.path() + " has gone");
+  EXPECT_EQ(answer.error().message,
+            "the fairlead daemon at " + daemon.path() + " closed the connection");
 }
 
 }  // namespace

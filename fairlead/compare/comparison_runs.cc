@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using Row = nlohmann::ordered_json;  // a run's cells by column
 
-// Keys of the first three are reasons and differ from run to run; the assumptions are words.
+// Parts of a summary without a column: counts by reason, because the reasons differ between runs, and sentences.
 constexpr std::string_view kNoColumns[] = {"rows_rejected", "rows_repaired", "jobs_rejected",
                                            "assumed"};
 

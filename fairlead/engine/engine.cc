@@ -295,7 +295,7 @@ void Engine::collect_changes() {
       continue;
     }
     changed_at_[edit.job] = counts_.decisions;
-    changes_.push_back({edit.job, edit.before});
+    changes_.push_back({edit.job, edit.before, edit.cause});
   }
 }
 
@@ -320,7 +320,8 @@ void Engine::commit() {
     standstill_.on_hold_end(change.job, jobs_.works_from[change.job], now_, {}, false);
     known_.on_hold_end(change.job);
     known_work_.on_hold_end(change.job);
-    log(record::Stop{.job = change.job, .is_reported = backend_->reports_steps()});
+    log(record::Stop{
+        .job = change.job, .cause = change.cause, .is_reported = backend_->reports_steps()});
   }
   // Jobs that resume in place get their GPUs before others take the lowest free ones.
   for (Change& change : changes_) change.keeps_gpus = keep_gpus(change.job);

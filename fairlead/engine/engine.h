@@ -138,6 +138,7 @@ class Engine {
   struct Change {
     JobId job;
     GangRef before;
+    StopCause cause;          // of the stop, if `before` is not empty
     bool keeps_gpus = false;  // as it is placed where it was
   };
   // The storage of the gangs of steps_, which are spans of it, one after another.
@@ -190,7 +191,7 @@ class Engine {
 
   bool is_running(JobId job, HoldId hold) const;
   void lose_hold(JobId job, Duration lost = {});
-  void stop_now(JobId job, record::StopCause cause);
+  void stop_now(JobId job, StopCause cause);
   bool wake_up();
   Status decide(bool only_woke);
   Status check_plan();

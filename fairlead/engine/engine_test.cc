@@ -16,7 +16,7 @@ TEST(Engine, JournalsStepsBeforeTheyAreCarriedOutStopsFirst) {
   world.arrive(5, 1);
   world.also_decide = [](const View& view, Plan& plan) {
     if (view.now != Time{5'000}) return;
-    plan.stop(JobId(0));
+    plan.stop(JobId(0), StopCause::kTurn);
     plan.take(NodeId(1), 3);
     plan.take(NodeId(0), 1);
     plan.place(JobId(0));
@@ -24,8 +24,23 @@ TEST(Engine, JournalsStepsBeforeTheyAreCarriedOutStopsFirst) {
   world.run();
   EXPECT_EQ(world.lines(),
             (Lines{"0s arrived j0", "0s place j0 n0:f", "0s -> place j0#1",  //
-                   "5s arrived j1", "5s stop j0", "5s place j1 n1:1", "5s place j0 n0:1 n1:e",
+                   "5s arrived j1", "5s stop j0: turn", "5s place j1 n1:1", "5s place j0 n0:1 n1:e",
                    "5s -> stop j0#1", "5s -> place j1#1", "5s -> place j0#2"}));
+}
+
+TEST(Engine, JournalsTheCauseOfTheStopThatEndedTheRun) {
+  ScriptedWorld world;
+  world.arrive(0, 4);
+  world.also_decide = [](const View& view, Plan& plan) {
+    if (view.now != Time{5'000}) return;
+    plan.stop(JobId(0), StopCause::kRound);
+    plan.take(NodeId(1), 4);
+    plan.place(JobId(0));
+    plan.stop(JobId(0), StopCause::kPriority);  // a gang of the draft alone
+  };
+  world.tell(5, {.kind = EventKind::kTickets, .user = UserId(0), .tickets = 2});
+  world.run();
+  EXPECT_EQ(world.lines_at(5)[1], "stop j0: round");
 }
 
 TEST(Engine, AFinishThatComesTwiceIsIgnoredAndCounted) {
@@ -77,7 +92,7 @@ TEST(Engine, AJobThatExitsWhileItIsSuspendedFinishes) {
   world.arrive(0, 1);
   world.arrive(5, 1);
   world.also_decide = [](const View& view, Plan& plan) {
-    if (view.now == Time{5'000}) plan.stop(JobId(0));
+    if (view.now == Time{5'000}) plan.stop(JobId(0), StopCause::kTurn);
   };
   world.tell(6, job_event(EventKind::kFinished, 0, 1));
   world.run();
@@ -248,7 +263,7 @@ TEST(Engine, AJobThatItsUserHoldsIsStoppedAndWaitsForItsRelease) {
   world.tell(8, job_event(EventKind::kReleased, 0));
   world.tell(9, job_event(EventKind::kReleased, 0));
   world.run();
-  EXPECT_EQ(world.lines_at(5), (Lines{"stop j0 to hold it", "held j0", "place j1 n0:f n1:f",
+  EXPECT_EQ(world.lines_at(5), (Lines{"stop j0: held", "held j0", "place j1 n0:f n1:f",
                                       "-> stop j0#1", "-> place j1#1"}));
   EXPECT_EQ(world.lines_at(6), Lines{"ignored: held j0#0"});
   EXPECT_EQ(world.lines_at(7), Lines{"finished j1"});
@@ -263,7 +278,7 @@ TEST(Engine, AJobThatIsCancelledWhileItRunsIsStopped) {
   world.tell(5, job_event(EventKind::kCancelled, 0));
   world.tell(6, job_event(EventKind::kCancelled, 0));
   world.run();
-  EXPECT_EQ(world.lines_at(5), (Lines{"stop j0 to cancel it", "cancelled j0", "place j1 n0:f n1:f",
+  EXPECT_EQ(world.lines_at(5), (Lines{"stop j0: cancelled", "cancelled j0", "place j1 n0:f n1:f",
                                       "-> stop j0#1", "-> place j1#1"}));
   EXPECT_EQ(world.lines_at(6), Lines{"ignored: cancelled j0#0"});
 }

@@ -190,7 +190,7 @@ bool Engine::finish(const Event& event) {
 bool Engine::cancel(JobId job) {
   if (!jobs_.is_here(job)) return false;
   const bool was_held = jobs_.state[job] == JobState::kHeld;
-  if (jobs_.state[job] == JobState::kRunning) stop_now(job, record::StopCause::kCancelled);
+  if (jobs_.state[job] == JobState::kRunning) stop_now(job, StopCause::kCancelled);
   standstill_.on_end();
   log(record::Cancelled{job});
   if (!was_held) news_.push_back(job_news(EventKind::kCancelled, job));
@@ -201,7 +201,7 @@ bool Engine::hold_back(JobId job) {
   if (!jobs_.is_here(job)) return false;
   const bool was_held = jobs_.state[job] == JobState::kHeld;
   if (was_held && tables_.held_until[job] == Time::never()) return false;
-  if (jobs_.state[job] == JobState::kRunning) stop_now(job, record::StopCause::kHeld);
+  if (jobs_.state[job] == JobState::kRunning) stop_now(job, StopCause::kHeld);
   log(record::Held{job});
   if (!was_held) news_.push_back(job_news(EventKind::kCancelled, job));
   return true;
@@ -377,7 +377,7 @@ void Engine::lose_hold(JobId job, Duration lost) {
 }
 
 // Takes a gang away without asking the policy.
-void Engine::stop_now(JobId job, record::StopCause cause) {
+void Engine::stop_now(JobId job, StopCause cause) {
   steps_.push_back({.kind = Step::Kind::kStop, .job = job, .hold = jobs_.hold[job]});
   lose_hold(job);
   log(record::Stop{.job = job, .cause = cause, .is_reported = backend_->reports_steps()});

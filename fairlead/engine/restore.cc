@@ -96,7 +96,7 @@ void Engine::tell_all_jobs() {
   wakes_ = {};
   std::vector<JobId> running(tables_.running.members().begin(), tables_.running.members().end());
   std::ranges::sort(running);
-  for (JobId job : running) stop_now(job, record::StopCause::kPolicy);
+  for (JobId job : running) stop_now(job, StopCause::kRestart);
   std::vector<JobId> waiting(tables_.waiting.members().begin(), tables_.waiting.members().end());
   std::ranges::sort(waiting);
   news_.clear();

@@ -287,16 +287,18 @@ Status ClaimReader::read_expected(const char* key, const YamlNode& node, Publish
     claim.bound = Bound::kFluid;
     return {};
   }
-  if (claim.figure->is_text()) return node.error("a text has no least or most");
+  if (claim.figure->is_text())
+    return node.error("this figure is text: use expect, not at_least or at_most");
   return read_expected_values(node, claim);
 }
 
-// The fluid calculation needs users with names.
+// Checks that the workload lists the claim's user, if the claim needs the fluid calculation.
 Status ClaimReader::check_users(const PublishedClaim& claim) const {
   if (claim.bound != Bound::kFluid && claim.figure->needs_run()) return {};
   for (const Case& one : experiment_.cases) {
     const auto* users = std::get_if<std::vector<DrawnUser>>(&one.workload);
-    if (users == nullptr) return map_.error("the fluid calculation takes a workload of users");
+    if (users == nullptr)
+      return map_.error("the fluid calculation needs a workload that lists users");
     if (std::ranges::find(*users, claim.user, &DrawnUser::name) == users->end()) {
       return map_.find("user")->bad_value("the workload has no such user");
     }

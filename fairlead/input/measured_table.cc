@@ -58,7 +58,7 @@ class MeasuredReader {
     Entry& entry = entry_of(model, type);
     Measured& row = entry.rows[static_cast<std::uint32_t>(gpus)];
     std::optional<double>& cell = spread ? row.spread : row.consolidated;
-    if (cell) return bad(at_.rate, "is the second of this model, type, gang and placement");
+    if (cell) return bad(at_.rate, "is a second value for this model, type, gang and placement");
     cell = rate / static_cast<double>(gpus);
     entry.source = csv_.text(at_.source);
     if (!csv_.text(at_.estimated).empty()) entry.estimated = csv_.text(at_.estimated);

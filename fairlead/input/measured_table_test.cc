@@ -57,8 +57,9 @@ TEST(MeasuredTable, NamesWhatIsWrong) {
   EXPECT_EQ(row("m,A100,5,0,\n"), "m.csv:2:10: gpus must be a whole number from 1 to 1000000");
   EXPECT_EQ(row(",A100,5,1,\n"), "m.csv:2:1: model must not be empty: ");
   EXPECT_EQ(row("m,A100,5,1,far\n"), "m.csv:2:12: placement must be node or spread: far");
-  EXPECT_EQ(row("m,A100,5,1,\nm,a100,6,1,node\n"),
-            "m.csv:3:8: samples_per_s is the second of this model, type, gang and placement: 6");
+  EXPECT_EQ(
+      row("m,A100,5,1,\nm,a100,6,1,node\n"),
+      "m.csv:3:8: samples_per_s is a second value for this model, type, gang and placement: 6");
   EXPECT_EQ(row("m,A100,5\n"), "m.csv:2: a row must have as many fields as the header");
 }
 

@@ -199,8 +199,8 @@ void get(Reader& in, record::Stop& stop, Storage&) {
   stop.job = in.id<JobId>();
   const std::uint64_t flags = in.u64();
   stop.is_reported = (flags & 1) != 0;
-  if (flags >> 1 >= record::kStopCauses) return in.fail();
-  stop.cause = static_cast<record::StopCause>(flags >> 1);
+  if (flags >> 1 >= kStopCauses) return in.fail();
+  stop.cause = static_cast<StopCause>(flags >> 1);
 }
 
 void put(Writer& out, const record::Snapshot& snapshot) {

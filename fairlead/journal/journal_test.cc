@@ -201,7 +201,7 @@ struct Fixture {
         {{5}, record::Arrived{asked()}},
         {{5}, record::Rejected{asked(), "larger than the cluster"}},
         {{5}, place()},
-        {{9}, record::Stop{JobId(1), record::StopCause::kHeld, true}},
+        {{9}, record::Stop{JobId(1), StopCause::kHeld, true}},
         {{9}, record::Held{JobId(1)}},
         {{10}, record::Stopped{JobId(1), 7}},
         {{11}, record::StopFailed{JobId(1), 8, "it does not die"}},
@@ -255,6 +255,22 @@ TEST(Journal, EveryRecordKindComesBackAsItWas) {
   Rendered back;
   ASSERT_TRUE(decode_journal(Reader(encode(records)), back).has_value());
   EXPECT_EQ(back.lines, render_all(records));
+}
+
+TEST(Journal, EveryCauseOfAStopComesBackAndOldOnesHaveTheirOldBytes) {
+  for (std::size_t i = 0; i < kStopCauses; ++i) {
+    const record::Stop stop{JobId(1), static_cast<StopCause>(i), true};
+    const std::vector<std::uint8_t> bytes = encode({{{0}, stop}});
+    EXPECT_EQ(bytes.back(), 2 * i + 1);
+    Rendered back;
+    (void)decode_journal(Reader(bytes), back);  // it has no end
+    EXPECT_EQ(back.lines, render_all({{{0}, stop}}));
+  }
+  std::vector<std::uint8_t> bytes = encode({{{0}, record::Stop{JobId(1)}}});
+  EXPECT_EQ(bytes.back(), 0);
+  bytes.back() = 2 * kStopCauses;
+  Rendered back;
+  EXPECT_EQ(decode_journal(Reader(bytes), back).error().message, "record 1: cut off or damaged");
 }
 
 TEST(Journal, AReportOfNothingLeftOrLessIsRefused) {

@@ -28,6 +28,7 @@
 #include "fairlead/model/job_spec.h"
 #include "fairlead/model/note.h"
 #include "fairlead/model/step.h"
+#include "fairlead/model/stop_cause.h"
 
 #include <cstdint>
 #include <span>
@@ -186,14 +187,6 @@ struct Uncordoned {
   NodeId node;
   static void fields(auto& self, auto& visit) { visit("node", self.node); }
 };
-
-enum class StopCause : std::uint8_t {
-  kPolicy,
-  kCancelled,  // by its user: Cancelled follows
-  kHeld,       // by its user: Held follows
-};
-constexpr std::size_t kStopCauses = 3;
-std::string_view stop_cause_name(StopCause cause);
 
 struct Stop {  // the job's gang was taken away
   JobId job;

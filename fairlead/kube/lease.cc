@@ -46,7 +46,7 @@ void Lease::wake() {
 
 void Lease::read() { ask(Asked::kRead, {"GET", path() + "/" + settings_.name}); }
 
-// True if the lease has no holder, or if it was not renewed for its whole length, by our observation.
+// Returns true if the lease has no holder, or if this process saw no renewal for the length of the lease.
 bool Lease::is_free(Time now) const {
   if (lease_.is_null() || holder_.empty()) return true;
   const Duration length =

@@ -66,7 +66,7 @@ void Metrics::advance(Time t) {
   timeline_.advance(t, shares_);
   contended_.set(now_, shares_.any_short());
   const Duration elapsed = t - now_;
-  if (timeline_.begun()) capacity_ += occupancy(elapsed, gpus_.total());
+  if (timeline_.is_started()) capacity_ += occupancy(elapsed, gpus_.total());
   unfinished_ms_ += Int128{elapsed.ms} * unfinished_;
   now_ = t;
 }
@@ -105,7 +105,7 @@ void Metrics::on_node(const record::Node& node) {
 }
 
 void Metrics::on_arrived(const JobSpec& asked) {
-  if (!timeline_.begun()) {
+  if (!timeline_.is_started()) {
     first_arrival_ = now_;
     timeline_.begin(now_);
   }
@@ -175,7 +175,7 @@ void Metrics::on_place(const record::Place& place) {
 }
 
 void Metrics::on_stop(const record::Stop& stop) {
-  const bool is_preemption = stop.cause == record::StopCause::kPolicy;
+  const bool is_preemption = !is_by_user(stop.cause);
   jobs_.preemptions[stop.job] += is_preemption;
   preemptions_ += is_preemption;
   on_hold_end(stop.job, {});

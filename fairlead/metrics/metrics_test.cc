@@ -484,12 +484,12 @@ TEST(Metrics, AStartThatFailsEndsAHoldAndIsNoPreemption) {
   metrics.on({{2000}, record::StartFailed{JobId(0), {5000}, "no disk"}});
   metrics.on({{5000}, record::Released{JobId(0)}});
   journal.place(5000, 0, {.gang = {{kV100Node, 4}}});
-  metrics.on({{7000}, record::Stop{.job = JobId(0), .cause = record::StopCause::kHeld}});
+  metrics.on({{7000}, record::Stop{.job = JobId(0), .cause = StopCause::kHeld}});
   metrics.on({{7000}, record::Held{JobId(0)}});
   metrics.on({{8000}, record::Ignored{EventKind::kFinished, JobId(7), NodeId(9), 1}});
   journal.end(10000, {.pending = 1});
   const Summary summary = metrics.summary({});
-  EXPECT_EQ(summary.preemptions, 0);
+  EXPECT_EQ(summary.preemptions, 0);  // its user held it
   EXPECT_DOUBLE_EQ(summary.gpu_hours, 4 * 4.0 / 3600);
   EXPECT_EQ(
       summary.open_world,

@@ -10,14 +10,14 @@ Timeline::Timeline(TimelineOptions options) : bins_max_(options.bins_max), width
 }
 
 void Timeline::begin(Time t) {
-  FL_CHECK(!begun_, "the timeline begins twice");
+  FL_CHECK(!is_started_, "the timeline begins twice");
   origin_ = t;
-  begun_ = true;
+  is_started_ = true;
   for (Load& load : loads_) load.since = t;
 }
 
 void Timeline::advance(Time t, const ShareMeter& shares) {
-  if (!begun_) return;
+  if (!is_started_) return;
   for (Time bin_end = start(bin_ + 1); bin_end <= t; bin_end = start(bin_ + 1)) {
     close_bin(bin_end, shares);
     while (!rows_.empty() && rows_.back().bin >= bins_max_) coarsen();
@@ -40,7 +40,7 @@ void Timeline::change(Time t, UserId user, Delta delta) {
 }
 
 void Timeline::finish(Time t, Time end, const ShareMeter& shares) {
-  if (!begun_) return;
+  if (!is_started_) return;
   advance(t, shares);
   close_bin(t, shares);
   while (!rows_.empty() && rows_.back().bin >= bins_max_) coarsen();

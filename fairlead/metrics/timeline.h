@@ -42,7 +42,7 @@ class Timeline {
   void advance(Time t, const ShareMeter& shares);
   // The first arrival: time before it is not counted.
   void begin(Time t);
-  bool begun() const { return begun_; }
+  bool is_started() const { return is_started_; }
   // A user's change at `t`: the GPUs, running jobs and waiting jobs that are added.
   struct Delta {
     std::int64_t gpus_held = 0;
@@ -83,7 +83,7 @@ class Timeline {
   Time end_;
   std::int64_t bin_ = 0;   // the open one
   std::int64_t jobs_ = 0;  // running or waiting
-  bool begun_ = false;
+  bool is_started_ = false;
 };
 
 }  // namespace fairlead

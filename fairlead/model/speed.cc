@@ -447,7 +447,7 @@ Speed::TypeLinks Speed::type_links(const Cluster& cluster, const Fabric& fabric)
   return links;
 }
 
-// Types that only the table has get the first type's links.
+// Returns the rate of one GPU. A type that only the table has gets the links of the first type.
 double Speed::rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier,
                            const TypeLinks& links) const {
   const double rate = model.at(type, gpus)[index_of(tier)];

@@ -61,7 +61,7 @@ RecordedRun GangController::found(const Cluster& cluster, Time now) {
                                  .hold = 1,
                                  .ended = gang.runs ? 0U : 1U,
                                  .where = gang.where,
-                                 .begun = door_.now(),
+                                 .start = door_.now(),
                                  .is_clear = true});
     JobSpec spec = spec_of(gang.key, user->second, cluster, now);
     // The types that it runs on were right when it was placed there.
@@ -119,7 +119,7 @@ void GangController::adopt(JobId job, const std::string& key) {
     --wish.ended;
     wish.runs = wish.is_clear = true;
     wish.is_started = !jobs.is_starting(job);
-    wish.begun = door_.now();
+    wish.start = door_.now();
     wish.where = reconciler_.places_of(key, jobs.last_gang(job),
                                        jobs.gangs.gpu_masks(jobs.last[job]), wish.pod_gpus);
   }
@@ -331,7 +331,7 @@ bool GangController::handle(const KubeEvent& event) {
   const Assignment& wish = reconciler_.of(answer->gang);
   const bool is_bound = answer->is_ok() && answer->act.kind == GangAct::Kind::kBind &&
                         observed_.gangs().find(answer->gang) != nullptr && !wish.is_started;
-  if (is_bound && on_bound_) on_bound_(door_.now() - wish.begun);
+  if (is_bound && on_bound_) on_bound_(door_.now() - wish.start);
   observed_.take_answer(*answer);
   return true;
 }

@@ -119,7 +119,7 @@ TEST_F(InventoryTest, ThereAreNoMoreTypesThanAMaskHolds) {
   int refused = 0;
   for (const PodNeeds& needs : asked) refused += made.kinds_for(needs).empty() ? 1 : 0;
   EXPECT_EQ(refused, 50 - 31);
-  EXPECT_TRUE(made.still_holds(asked)) << "beginning anew would change nothing";
+  EXPECT_TRUE(made.still_holds(asked)) << "another inventory would be the same";
 }
 
 TEST_F(InventoryTest, ItHoldsAsLongAsTheSameTypesWouldDo) {

@@ -2,7 +2,7 @@
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/live/entitled_gpus.h"
-#include "fairlead/pods/pods_why.h"
+#include "fairlead/live/why_lines.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,9 +32,18 @@ Outlook::Outlook(CountedDoor& door, const Lease& lease, std::string identity, st
       binds_(kBindBounds),
       starts_(kBindBounds) {}
 
-void Outlook::lead(const PodsWorld& world, const Tables& tables) {
+void Outlook::lead(const PodsWorld& world, const Tables& tables, const Policy& policy) {
   world_ = &world;
   tables_ = &tables;
+  scheduler_ = &policy;
+}
+
+void Outlook::follow() {
+  world_ = nullptr;
+  tables_ = nullptr;
+  scheduler_ = nullptr;
+  waits_ = {};
+  served_.clear();
 }
 
 std::string Outlook::not_ready() const {
@@ -87,15 +96,29 @@ std::string Outlook::why(const std::string& name_space, const std::string& job) 
     const JobId id(row);
     if (!jobs.has(id) || tables_->names[id] != name) continue;
     if (!jobs.is_here(id)) return fmt::format("It is {}.", state_name(jobs.state[id]));
-    return fmt::format("{}", fmt::join(why_lines(*tables_, id), "\n"));
+    return fmt::format("{}", fmt::join(why_lines(id), "\n"));
   }
   return {};
+}
+
+WhyNow Outlook::why_now() const {
+  return WhyNow(*tables_, waits_, scheduler_->traits(), world_->now());
+}
+
+std::vector<std::string> Outlook::why_lines(JobId job) const {
+  WhyNow why = why_now();
+  std::vector<std::string> lines =
+      state_lines(why, job, [&](JobId other) { return std::string(tables_->names[other]); });
+  lines.push_back(entitlement_sentence(*tables_, tables_->jobs.user[job]));
+  lines.push_back(served_sentence(*tables_, job, tables_->now));
+  return lines;
 }
 
 void Outlook::on(const Record& record) {
   const auto end = [&](JobId job) {
     served_[tables_->jobs.user[job]] += tables_->jobs.attained(job, record.t);
   };
+  waits_.on(record);
   if (tables_ == nullptr) return;
   std::visit(Overloaded{
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& what) {

@@ -7,12 +7,14 @@
 #pragma once
 
 #include "fairlead/engine/tables.h"
+#include "fairlead/explain/why_now.h"
 #include "fairlead/http/http.h"
 #include "fairlead/http/prometheus.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/kube/counted_door.h"
 #include "fairlead/kube/lease.h"
 #include "fairlead/pods/pods_world.h"
+#include "fairlead/policy/policy.h"
 
 #include <map>
 #include <string>
@@ -24,8 +26,8 @@ class Outlook : public RecordSink {
   // The arguments passed by reference must outlive this object.
   Outlook(CountedDoor& door, const Lease& lease, std::string identity, std::string policy);
   // Sets the world and tables with which it leads; follow() clears them.
-  void lead(const PodsWorld& world, const Tables& tables);
-  void follow() { world_ = nullptr, tables_ = nullptr, served_.clear(); }
+  void lead(const PodsWorld& world, const Tables& tables, const Policy& policy);
+  void follow();
 
   std::string answer(const HttpMessage& request) const;
   // The parts of the answers.
@@ -33,6 +35,10 @@ class Outlook : public RecordSink {
   std::string metrics() const;
   // Returns nothing if Fairlead has no such Job.
   std::string why(const std::string& name_space, const std::string& job) const;
+  // Returns everything known about a present job, a line each. REQUIRES: this process leads.
+  std::vector<std::string> why_lines(JobId job) const;
+  // Returns the causes of all waits now. REQUIRES: this process leads.
+  WhyNow why_now() const;
 
   void on(const Record& record) override;
   // Called after a decision of the engine that took that time.
@@ -53,6 +59,8 @@ class Outlook : public RecordSink {
   const std::string policy_;
   const PodsWorld* world_ = nullptr;
   const Tables* tables_ = nullptr;
+  const Policy* scheduler_ = nullptr;
+  PresentWaits waits_;
   std::map<UserId, GpuTime> served_;  // GPU time of ended jobs
   PrometheusText::Histogram decisions_;
   PrometheusText::Histogram binds_;

@@ -109,8 +109,8 @@ class PodsServer : public RecordSink {
     FL_TRY(begin(cluster, is_first));
     say_(fmt::format("leads {} GPUs on {} nodes under {}; {} jobs run", cluster.gpus,
                      cluster.nodes(), options_.policy, tables().running.members().size()));
-    outlook_.lead(*world_, tables());
-    teller_.emplace(door_, *world_, tables());
+    outlook_.lead(*world_, tables(), *policy_);
+    teller_.emplace(door_, *world_, tables(), outlook_);
     world_->add(*teller_);
     for (bool goes_on = true; goes_on;) {
       FL_TRY_ASSIGN(more, engine_->step());

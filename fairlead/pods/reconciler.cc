@@ -51,7 +51,7 @@ bool Reconciler::place(const std::string& key, const Step& step, Time now, bool 
   wish.is_started = wish.is_clear = false;
   wish.broken = Time::never();
   wish.hold = step.hold;
-  wish.begun = now;
+  wish.start = now;
   wish.where = places_of(key, step.gang, step.gpu_masks, wish.pod_gpus);
   // An earlier scheduler placed it there.
   const bool is_new = wish.leaving.empty() && !is_calling;
@@ -117,7 +117,7 @@ std::vector<std::string> Reconciler::kept() const {
 std::vector<std::string> Reconciler::late(Time now) const {
   std::vector<std::string> keys = turns_.late(now);
   for (const auto& [key, wish] : assignments_) {
-    const bool is_late = wish.runs && !wish.is_started && wish.begun + kStartLimit <= now;
+    const bool is_late = wish.runs && !wish.is_started && wish.start + kStartLimit <= now;
     if (is_late || wish.broken != Time::never()) keys.push_back(key);
   }
   return keys;
@@ -127,7 +127,7 @@ Time Reconciler::due() const {
   Time first = turns_.due();
   for (const auto& [key, wish] : assignments_) {
     if (!wish.runs) continue;
-    if (!wish.is_started) first = std::min(first, wish.begun + kStartLimit);
+    if (!wish.is_started) first = std::min(first, wish.start + kStartLimit);
     if (wish.broken != Time::never()) first = std::min(first, wish.broken + kBrokenLimit);
   }
   return first;
@@ -283,7 +283,7 @@ void Reconciler::give_up(Look& look, EventKind kind, std::string reason) const {
 
 void Reconciler::settle_run(Look& look) {
   Assignment& wish = look.wish;
-  if (!wish.is_clear && look.now < wish.begun + kStartLimit) {
+  if (!wish.is_clear && look.now < wish.start + kStartLimit) {
     // Its earlier pods go first, unless the gang rests at the place where it runs next.
     if (turns_.runs_in_place(look.gang(), wish.where)) {
       report_stopped(look);
@@ -300,12 +300,12 @@ void Reconciler::settle_run(Look& look) {
     return report(look, {.kind = EventKind::kStarted,
                          .job = look.entry.job,
                          .hold = wish.hold,
-                         .overhead = look.now - wish.begun});
+                         .overhead = look.now - wish.start});
   }
   if (wish.is_started) return settle_broken(look);
   const std::string trouble = look.gang().trouble(wish.where);
   if (!trouble.empty()) return give_up(look, EventKind::kStartFailed, trouble);
-  if (look.now >= wish.begun + kStartLimit && !look.gang().is_pinned()) {
+  if (look.now >= wish.start + kStartLimit && !look.gang().is_pinned()) {
     const std::string lacks = room_of(look).why;
     return give_up(look, EventKind::kStartFailed,
                    lacks.empty() ? "its pods did not run in time" : lacks);
@@ -322,7 +322,7 @@ void Reconciler::settle_run(Look& look) {
 // GPUs and for its agents.
 bool Reconciler::settle_thaw(Look& look) const {
   if (!look.owner().has_slots || is_thawed(look.gang())) return false;
-  if (!look.wish.is_started && look.now >= look.wish.begun + kStartLimit) {
+  if (!look.wish.is_started && look.now >= look.wish.start + kStartLimit) {
     give_up(look, EventKind::kStartFailed, "its pods were not thawed in time");
     return true;
   }

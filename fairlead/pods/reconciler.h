@@ -42,7 +42,7 @@ struct Assignment {
   HoldId ended = 0;            // last run that the engine stopped
   std::vector<GangPlace> where{};
   std::vector<HoldId> leaving{};  // stopped runs whose end is not reported yet
-  Time begun{};                   // start of the run
+  Time start{};                   // start of the run
   bool is_clear = false;          // no pod of an earlier run takes GPUs
   bool is_started = false;        // the start was reported
   Time broken = Time::never();    // when a pod that ran stopped running; never: all run

@@ -21,12 +21,12 @@ void WaitTeller::wake() {
     return !tables_.jobs.is_here(entry.first) ||
            tables_.jobs.state[entry.first] != JobState::kWaiting;
   });
-  const IdleGpus idle(tables_);
+  WhyNow why = outlook_.why_now();
   std::size_t writes = 0;
   for (JobId job : tables_.waiting.members()) {
     Told& told = told_.try_emplace(job, Told{.since = now}).first->second;
     if (now < told.since + kPatience || now < told.next || writes >= kWrites) continue;
-    const WaitCause cause = wait_cause(tables_, job, idle);
+    const WhyCause cause = why.cause(job).cause;
     if (told.cause == cause) continue;
     told.cause = cause;
     told.next = now + kPause;
@@ -37,7 +37,7 @@ void WaitTeller::wake() {
 std::size_t WaitTeller::tell(JobId job) {
   const GangBook::Entry* const entry = world_.observed().gangs().find(job);
   if (entry == nullptr) return 0;
-  const std::string words = fmt::format("{}", fmt::join(why_lines(tables_, job), " "));
+  const std::string words = fmt::format("{}", fmt::join(outlook_.why_lines(job), " "));
   std::size_t writes = 0;
   for (const auto& [uid, pod] : entry->gang.pods()) {
     if (!pod.node.empty() || pod.is_leaving || pod.state != Pod::State::kPending) continue;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "fairlead/kube/listener.h"
-#include "fairlead/pods/pods_why.h"
+#include "fairlead/pods/outlook.h"
 #include "fairlead/pods/pods_world.h"
 
 #include <map>
@@ -18,17 +18,17 @@ namespace fairlead {
 class WaitTeller : public KubeListener {
  public:
   // The arguments must outlive this object.
-  WaitTeller(KubeDoor& door, PodsWorld& world, const Tables& tables)
-      : door_(door), world_(world), tables_(tables) {}
+  WaitTeller(KubeDoor& door, PodsWorld& world, const Tables& tables, const Outlook& outlook)
+      : door_(door), world_(world), tables_(tables), outlook_(outlook) {}
 
   bool handle(const KubeEvent&) override { return false; }
-  // O(waiting jobs), once a second.
+  // O(waiting jobs + nodes), once a second.
   void wake() override;
 
  private:
   struct Told {
     Time since;  // start of its wait
-    std::optional<WaitCause> cause;
+    std::optional<WhyCause> cause;
     Time next;  // earliest time of the next report
   };
   // Returns the number of writes.
@@ -37,6 +37,7 @@ class WaitTeller : public KubeListener {
   KubeDoor& door_;
   PodsWorld& world_;
   const Tables& tables_;
+  const Outlook& outlook_;
   std::map<JobId, Told> told_;
   Time next_;
 };

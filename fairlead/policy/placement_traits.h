@@ -1,5 +1,5 @@
 // A few facts on how a policy places gangs and when it decides. They serve the check whether a gang
-// could ever have a place (kit/no_place.h), and the explanations of waits (replay/).
+// could ever have a place (kit/no_place.h), and the explanations of waits (explain/).
 #pragma once
 
 #include "fairlead/base/units.h"

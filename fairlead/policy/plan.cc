@@ -112,10 +112,11 @@ void Plan::drop() {
   open_.clear();
 }
 
-void Plan::stop(JobId job) {
+void Plan::stop(JobId job, StopCause cause) {
   if (!allow(held_.has(job) && holds(job), job, "stop: it holds no gang")) return;
+  if (!allow(!is_by_user(cause), job, "stop: the cause is reserved for its user")) return;
   for (Slice slice : gang(job)) free_.give(slice.node, slice.gpus);
-  edits_.push_back({job, held_[job], {}});
+  edits_.push_back({job, held_[job], {}, cause});
   held_[job] = {};
 }
 

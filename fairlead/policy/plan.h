@@ -13,6 +13,7 @@
 #include "fairlead/model/free_index.h"
 #include "fairlead/model/jobs.h"
 #include "fairlead/model/note.h"
+#include "fairlead/model/stop_cause.h"
 
 #include <cstdint>
 #include <string>
@@ -49,8 +50,9 @@ class Plan {
   void place_copy(JobId job);
   // Gives the GPUs of the open gang back.
   void drop();
-  // Takes all gangs from a job; its progress is kept. REQUIRES: holds(job).
-  void stop(JobId job);
+  // Takes all gangs from a job; its progress is kept. If the job had them before this plan, the journal
+  // records the first cause given. REQUIRES: holds(job); !is_by_user(cause).
+  void stop(JobId job, StopCause cause);
   // Asks for a call of decide() at that time. Many may be pending; equal ones merge. REQUIRES: t >
   // now.
   void wake_at(Time t);
@@ -77,8 +79,9 @@ class Plan {
 
   struct Edit {
     JobId job;
-    GangRef before;  // the gang before the edit; none if the edit is a place
-    GangRef after;   // the gang after the edit; none if the edit is a stop
+    GangRef before;                      // the gang before the edit; none if the edit is a place
+    GangRef after;                       // the gang after the edit; none if the edit is a stop
+    StopCause cause = StopCause::kMove;  // another copy moves the job
   };
 
   // Returns true if this call and all earlier ones are allowed; else records the first reason.

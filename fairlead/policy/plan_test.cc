@@ -47,7 +47,7 @@ TEST(Plan, StopGivesTheGangBackToTheDraft) {
   Plan plan(cluster, jobs);
   plan.take(NodeId(1), 4);
   plan.place(JobId(0));
-  plan.stop(JobId(0));
+  plan.stop(JobId(0), StopCause::kTurn);
   EXPECT_FALSE(plan.holds(JobId(0)));
   EXPECT_EQ(plan.free().on(NodeId(1)), 4U);
 }
@@ -85,7 +85,7 @@ TEST(Plan, CopiesAreNumberedByTheirFirstNodesAndAJobCanLoseThemOnlyTogether) {
   plan.take(NodeId(2), 1);
   plan.place_copy(JobId(0));
   EXPECT_EQ(copies_of(plan.gang(JobId(0))), 2U);
-  plan.stop(JobId(0));
+  plan.stop(JobId(0), StopCause::kTurn);
   EXPECT_EQ(plan.free().total(), 12U);
 }
 
@@ -123,7 +123,7 @@ TEST(Plan, AGangBeyondTheLevelThatItsJobRequiresIsRefused) {
   plan.take(NodeId(0), 2);
   plan.place(JobId(0));
   EXPECT_EQ(plan.misuse().what, "");
-  plan.stop(JobId(0));
+  plan.stop(JobId(0), StopCause::kTurn);
   plan.take(NodeId(0), 1);
   plan.take(NodeId(1), 1);
   plan.place(JobId(0));
@@ -155,7 +155,9 @@ std::string misuse_of(const std::function<void(Plan&)>& edit) {
 TEST(Plan, NamesTheFirstRuleThatIsBroken) {
   const JobId job(0);
   const NodeId node(0);
-  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 2), plan.place(job), plan.stop(job); }),
+  EXPECT_EQ(misuse_of([&](Plan& plan) {
+              plan.take(node, 2), plan.place(job), plan.stop(job, StopCause::kTurn);
+            }),
             "");
   EXPECT_EQ(misuse_of([&](Plan& plan) { plan.place(job); }), "place: no slice was taken for it");
   EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 1), plan.place(JobId(7)); }),
@@ -164,7 +166,12 @@ TEST(Plan, NamesTheFirstRuleThatIsBroken) {
               for (int i = 0; i < 2; ++i) plan.take(node, 1), plan.place(job);
             }),
             "place: it holds a gang already");
-  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.stop(job); }), "stop: it holds no gang");
+  EXPECT_EQ(misuse_of([&](Plan& plan) { plan.stop(job, StopCause::kTurn); }),
+            "stop: it holds no gang");
+  EXPECT_EQ(misuse_of([&](Plan& plan) {
+              plan.take(node, 1), plan.place(job), plan.stop(job, StopCause::kHeld);
+            }),
+            "stop: the cause is reserved for its user");
   EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 5); }),
             "take: the node has fewer GPUs free");
   EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 0); }), "take: no GPU at all");
@@ -187,7 +194,7 @@ TEST(Plan, DoesNothingAfterARuleIsBroken) {
   plan.take(NodeId(0), 1);
   plan.place(JobId(0));
   plan.place(JobId(0));
-  plan.stop(JobId(0));
+  plan.stop(JobId(0), StopCause::kTurn);
   plan.take(NodeId(0), 1);
   EXPECT_EQ(plan.misuse().what, "place: no slice was taken for it");
   EXPECT_EQ(plan.misuse().job, JobId(0));
@@ -211,7 +218,7 @@ Picture picture(const Plan& plan, std::size_t jobs, const Cluster& cluster) {
 
 void random_edit(Plan& plan, Rng& rng, std::size_t jobs) {
   const JobId job(rng.below(jobs));
-  if (plan.holds(job)) return plan.stop(job);
+  if (plan.holds(job)) return plan.stop(job, StopCause::kTurn);
   for (std::size_t node = 0; node < 3; ++node) {
     const std::uint32_t free = plan.free().on(NodeId(node));
     if (free > 0 && rng.below(2) == 0) {

@@ -85,25 +85,27 @@ TEST(Registry, ValuesAreCheckedByTypeAndRange) {
 }
 
 TEST(Registry, ValuesAreReadInTheirUnitsAndChoicesByTheirPlace) {
-  const auto choice = parse_policy("dally:age_h=2,node_s=7,preempt=network", 0);
+  const auto choice = parse_policy("dally:node_s=7,preempt=network", 0);
   ASSERT_TRUE(choice.has_value()) << choice.error().message;
   const PolicyOptions& options = choice->options;
-  EXPECT_EQ(options.duration("age_h"), hours(2));
   EXPECT_EQ(options.duration("node_s"), seconds(7));
   EXPECT_EQ(options.choice("preempt", {0, 1, 2, 3}), 2);  // none/las/network/both
   EXPECT_TRUE(options.is("preempt", "network"));
   EXPECT_FALSE(options.is("preempt", "both"));
+  const auto slurm = parse_policy("slurm:priority_max_age_h=2", 0);
+  ASSERT_TRUE(slurm.has_value()) << slurm.error().message;
+  EXPECT_EQ(slurm->options.duration("priority_max_age_h"), hours(2));
 }
 
 TEST(RegistryDeathTest, AnOptionIsReadAsWhatItIs) {
-  const auto choice = parse_policy("dally", 0);
+  const auto choice = parse_policy("gandiva-fair", 0);
   ASSERT_TRUE(choice.has_value()) << choice.error().message;
   const PolicyOptions& options = choice->options;
   EXPECT_DEATH(options.integer("machine"), "no option machine");
-  EXPECT_DEATH(options.integer("quantile"), "option quantile has another type");
-  EXPECT_DEATH(options.duration("samples"), "option samples is not a duration");
-  EXPECT_DEATH(options.is("preempt", "all"), "option preempt is never all");
-  EXPECT_DEATH(options.choice("preempt", {0, 1, 2}), "option preempt has 4 choices, not 3");
+  EXPECT_DEATH(options.integer("gain"), "option gain has another type");
+  EXPECT_DEATH(options.duration("balance_quanta"), "option balance_quanta is not a duration");
+  EXPECT_DEATH(options.is("turns", "all"), "option turns is never all");
+  EXPECT_DEATH(options.choice("turns", {0, 1}), "option turns has 3 choices, not 2");
 }
 
 TEST(Registry, MalformedOptionsAreErrors) {

@@ -1,18 +1,13 @@
 // A piece of a wait: a time with one main cause, and facts about the cluster during it.
 #pragma once
 
-#include "fairlead/model/note.h"
-#include "fairlead/replay/why_cause.h"
+#include "fairlead/explain/present_waits.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 namespace fairlead {
-
-// The policy's last notes on one job or user, by the number of the note's kind.
-using LastNotes = std::map<std::size_t, NoteFields>;
 
 // The free GPUs during the piece, and the users that had the others. Amounts are sums over time: divided
 // by the piece's length they are means.

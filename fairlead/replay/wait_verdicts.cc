@@ -31,7 +31,7 @@ std::vector<WaitPiece> joined(const std::vector<WaitPiece>& pieces) {
 
 void Waits::on_place(const record::Place& place) {
   const JobId job = place.job;
-  const Tables& tables = past_.tables();
+  const Tables& tables = tables_;
   std::size_t i = 0;
   for (Slice slice : place.gang) {
     sums_.hold(tables.jobs.user[job], tables.cluster.node_type[slice.node], slice.gpus, now_);
@@ -47,10 +47,10 @@ void Waits::on_place(const record::Place& place) {
   }
   if (place.copy > 0) return;
   const Time since = since_[job];
-  placed_.push_back({job, since, is_pending_ && since < now_ && !past_.fitted(job, since)});
+  placed_.push_back({job, since, is_pending_ && since < now_ && !moment_.fitted(job, since)});
   end_wait(job);
   for (JobId other : rivalled_) {
-    if (waiting_.contains(other) && past_.came_later(job, other))
+    if (waiting_.contains(other) && moment_.came_later(job, other))
       jobs_[watched_[other]->row].passed_by.insert(job);
   }
 }
@@ -58,7 +58,9 @@ void Waits::on_place(const record::Place& place) {
 void Waits::on_note(const Note& note) {
   const NoteFields fields = fields_of(note);
   if (fields.job.is_none()) {
-    if (users_.has(fields.user)) on_user_note(fields.user, note);
+    if (!users_.has(fields.user)) return;
+    users_[fields.user].add(note);
+    if (std::holds_alternative<note::Debt>(note)) last_notes_[fields.user][note.index()] = fields;
     return;
   }
   Watched* watched = watched_.has(fields.job) ? watched_[fields.job].get() : nullptr;
@@ -74,24 +76,11 @@ void Waits::on_note(const Note& note) {
              note);
 }
 
-void Waits::on_user_note(UserId user, const Note& note) {
-  UserNotes& notes = users_[user];
-  std::visit(Overloaded{
-                 [&](const note::Debt& debt) {
-                   notes.debt = debt.behind;
-                   notes.all[note.index()] = fields_of(note);
-                 },
-                 [&](const note::Entitlement& due) { notes.due[due.type] = due.gpus; },
-                 [](const auto&) {},
-             },
-             note);
-}
-
 // Returns the largest number of free GPUs on one node.
 std::uint32_t Waits::together(TypeMask types) const {
-  const FreeIndex& free = past_.free();
+  const FreeIndex& free = moment_.free();
   std::uint32_t most = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(past_.tables().cluster.type_names.size())) {
+  for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size())) {
     if ((types & type_bit(type)) == 0) continue;
     const NodeId node = free.freest(type, free.everywhere());
     if (!node.is_none()) most = std::max(most, free.on(node));
@@ -102,14 +91,16 @@ std::uint32_t Waits::together(TypeMask types) const {
 // Returns the first job that arrived later and was started at this moment; none: there is none.
 JobId Waits::later_placed(JobId job) const {
   const auto later = std::ranges::find_if(
-      placed_, [&](const Placed& placed) { return past_.came_later(placed.job, job); });
+      placed_, [&](const Placed& placed) { return moment_.came_later(placed.job, job); });
   return later == placed_.end() ? JobId::none() : later->job;
 }
 
 // Judges the present state, which lasts until `to`.
 void Waits::judge(Watched& watched, Time to) {
   explain_late(watched);
-  std::optional<WhyCause> cause = verdict(watched);
+  std::optional<WhyCause> cause =
+      verdict(moment_, users_[tables_.jobs.user[watched.job]],
+              {.job = watched.job, .since = watched.since, .timer = watched.timer});
   std::optional<Open>& open = watched.open;
   const bool goes_on = open && open->cause == cause &&
                        (cause || resolved(*open, watched.job).first == WhyCause::kUnexplained);
@@ -118,87 +109,20 @@ void Waits::judge(Watched& watched, Time to) {
     open = Open{.from = now_, .cause = cause, .other = {}, .acted = !placed_.empty(), .sums = {}};
     open->other = later_placed(watched.job);
     if (watched.details) {
-      open->sums = sums_.up_to(now_, past_.tables().jobs.types[watched.job]);
+      open->sums = sums_.up_to(now_, tables_.jobs.types[watched.job]);
       open->noted = watched.notes;
-      open->noted.merge(LastNotes(users_[past_.tables().jobs.user[watched.job]].all));
+      open->noted.merge(LastNotes(last_notes_[tables_.jobs.user[watched.job]]));
     }
   }
-  if (watched.details)
-    open->hole = std::max(open->hole, together(past_.tables().jobs.types[watched.job]));
+  if (watched.details) open->hole = std::max(open->hole, together(tables_.jobs.types[watched.job]));
   is_pending_ |= !cause.has_value() || !watched.unexplained.empty();
   jobs_[watched.row].causes.of(cause.value_or(WhyCause::kUnexplained)) += to - now_;
-}
-
-// Returns none if the job fits: the next job to start then explains why this one did not run.
-std::optional<WhyCause> Waits::verdict(const Watched& watched) {
-  const JobId job = watched.job;
-  const Tables& tables = past_.tables();
-  if (tables.jobs.state[job] == JobState::kHeld) {
-    return tables.held_until.at(job) == Time::never() ? WhyCause::kHeld : WhyCause::kRetry;
-  }
-  const bool is_patient = watched.timer > now_;
-  switch (past_.fit(job, watched.since)) {
-    case Fit::kTooFew:
-      return verdict_of_too_few(job);
-    case Fit::kNever:
-      return WhyCause::kNever;
-    case Fit::kScattered:
-      if (home_is_taken(job)) return WhyCause::kHome;
-      return is_patient || past_.is_patient(watched.since) ? WhyCause::kTimer
-                                                           : WhyCause::kScattered;
-    case Fit::kFits:
-      break;
-  }
-  if (is_patient) return WhyCause::kTimer;
-  if (is_over_quota(job)) return WhyCause::kQuota;
-  if (home_is_taken(job)) return WhyCause::kHome;
-  if (past_.traits().one_at_a_time && !past_.free().all_free()) return WhyCause::kTurn;
-  return std::nullopt;
-}
-
-WhyCause Waits::verdict_of_too_few(JobId job) const {
-  const TypeMask types = past_.tables().jobs.types[job];
-  const std::int64_t gpus = past_.wanted(job).gpus;
-  const std::int64_t free = past_.free().of(types);
-  const UserId user = past_.tables().jobs.user[job];
-  const std::int64_t of_others = past_.usable(types) - past_.held_by(user);
-  if (of_others >= gpus && has_its_share(user)) return WhyCause::kShare;
-  if (free + past_.held_later(job) >= gpus) return WhyCause::kPassed;
-  return free + past_.down(types) >= gpus ? WhyCause::kDown : WhyCause::kFull;
-}
-
-// Returns whether the user has its share, by the policy's notes.
-bool Waits::has_its_share(UserId user) const {
-  const UserNotes& notes = users_[user];
-  if (notes.debt) return notes.debt->gpu_ms < 0;
-  if (notes.due.empty()) return false;
-  std::int64_t due = 0;  // thousandths of GPUs
-  for (const auto& [type, gpus] : notes.due) due += gpus.steps;
-  return due > 0 && past_.held_by(user) * 1000 >= due;
-}
-
-bool Waits::is_over_quota(JobId job) const {
-  const Users& users = past_.tables().users;
-  const UserId user = past_.tables().jobs.user[job];
-  const std::int64_t quota = users.quota_of(user);
-  if (quota == 0) return false;
-  std::int64_t held = past_.wanted(job).gpus;
-  for (UserId other : ids<UserId>(users.size()))
-    if (users.group_of(other) == users.group_of(user)) held += past_.held_by(other);
-  return held > quota;
-}
-
-// Returns whether the job must return to its former GPUs, and there is no room.
-bool Waits::home_is_taken(JobId job) const {
-  return past_.traits().goes_home &&
-         std::ranges::any_of(past_.tables().jobs.last_gang(job),
-                             [&](Slice slice) { return past_.free().on(slice.node) < slice.gpus; });
 }
 
 // Returns the cause of a piece in which the job fitted, by the jobs that were started at this moment.
 std::pair<WhyCause, JobId> Waits::resolved(const Open& open, JobId job) const {
   const bool is_within_round =
-      !open.acted && !placed_.empty() && now_ - open.from <= past_.traits().round;
+      !open.acted && !placed_.empty() && now_ - open.from <= moment_.traits().round;
   if (is_within_round) {
     if (std::ranges::find(placed_, job, &Placed::job) != placed_.end())
       return {WhyCause::kRound, {}};
@@ -214,10 +138,10 @@ std::pair<WhyCause, JobId> Waits::resolved(const Open& open, JobId job) const {
 // If a job that needs more GPUs, and waited then too, is started now, the GPUs were kept for it.
 void Waits::explain_late(Watched& watched) {
   if (watched.unexplained.empty()) return;
-  const std::uint32_t gpus = past_.wanted(watched.job).gpus;
+  const std::uint32_t gpus = moment_.wanted(watched.job).gpus;
   CauseTimes& causes = jobs_[watched.row].causes;
   for (const Placed& placed : placed_) {
-    if (!placed.lacked_room || past_.wanted(placed.job).gpus <= gpus) continue;
+    if (!placed.lacked_room || moment_.wanted(placed.job).gpus <= gpus) continue;
     std::erase_if(watched.unexplained, [&](const Unexplained& piece) {
       if (placed.since > piece.from) return false;
       causes.of(WhyCause::kUnexplained) = causes.of(WhyCause::kUnexplained) - piece.length;
@@ -247,7 +171,7 @@ void Waits::close_piece(Watched& watched) {
   }
   if (watched.details && length.ms > 0) {
     piece.causes.of(cause) = length;
-    const GpuSums::Sums sums = sums_.up_to(now_, past_.tables().jobs.types[watched.job]);
+    const GpuSums::Sums sums = sums_.up_to(now_, tables_.jobs.types[watched.job]);
     piece.facts = {.free_gpu_ms = difference(sums.free, open.sums.free),
                    .hole = open.hole,
                    .held_gpu_ms = difference(sums.held, open.sums.held),
@@ -269,6 +193,7 @@ void Waits::close_wait(Watched& watched) {
   jobs_[watched.row].waits.push_back({.from = watched.since,
                                       .to = now_,
                                       .begin = watched.begin,
+                                      .cause = watched.cause,
                                       .stopped_for = watched.stopped_for,
                                       .pieces = joined(watched.pieces)});
   watched.pieces.clear();

@@ -1,6 +1,7 @@
 #include "fairlead/replay/waits.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/policy/registry.h"
 
 #include <algorithm>
 #include <bit>
@@ -17,12 +18,38 @@ std::vector<const Wait*> longest_waits(const JobWaits& job, std::size_t most) {
   return longest;
 }
 
+namespace {
+
+PlacementTraits traits_of(const record::Run& run) {
+  const auto choice = parse_policy(
+      run.options.empty() ? std::string(run.policy) : fmt::format("{}:{}", run.policy, run.options),
+      0);
+  return choice ? choice->entry->traits(choice->options) : PlacementTraits{};
+}
+
+}  // namespace
+
 void Waits::on(const Record& record) {
   if (!status_) return;
   move_on(record.t);
+  if (const auto* node = std::get_if<record::Node>(&record.what)) status_ = check(*node);
+  if (!status_) return;
   before(record);
-  status_ = past_.apply(record);
-  if (status_) after(record);
+  moment_.before(record);
+  tables_.apply(record);
+  moment_.after(record);
+  after(record);
+}
+
+Status Waits::check(const record::Node& node) const {
+  const Cluster::NodeRow row = {.name = node.name,
+                                .type = node.type,
+                                .host = node.host,
+                                .rack = node.rack,
+                                .gpus = node.gpus};
+  if (!tables_.cluster.can_add(row))
+    return input_error("no cluster can have the node {}", node.name);
+  return {};
 }
 
 // Advances to `to` in the present state.
@@ -35,9 +62,8 @@ void Waits::move_on(Time to) {
   is_pending_ = false;
   for (JobId job : waiting_) judge(*watched_[job], to);
   placed_.clear();
-  if (past_.has_come())
-    sums_.pass(past_.free(), past_.tables().cluster.type_names.size(), now_, to);
-  if (is_pending_) past_.keep_free();
+  if (moment_.has_come()) sums_.pass(moment_.free(), tables_.cluster.type_names.size(), now_, to);
+  if (is_pending_) moment_.keep_free();
   now_ = to;
 }
 
@@ -58,10 +84,11 @@ void Waits::before(const Record& record) {
                  },
                  [&](const record::Stop& what) {
                    lose_gang(what.job);
-                   if (what.cause == record::StopCause::kCancelled) return;
-                   begin_wait(what.job, what.cause == record::StopCause::kHeld
-                                            ? WaitBegin::kHeldBack
-                                            : WaitBegin::kStopped);
+                   if (what.cause == StopCause::kCancelled) return;
+                   begin_wait(
+                       what.job,
+                       what.cause == StopCause::kHeld ? WaitBegin::kHeldBack : WaitBegin::kStopped,
+                       what.cause);
                  },
                  [](const auto&) {},
              },
@@ -73,7 +100,15 @@ void Waits::after(const Record& record) {
                  [&](const record::Arrived& arrived) { come(arrived.asked); },
                  [&](const record::Place& place) { on_place(place); },
                  [&](const Note& note) { on_note(note); },
-                 [&](const record::User&) { users_.push_back({}); },
+                 [&](const record::Run& run) {
+                   policy_ = run.policy;
+                   options_ = run.options;
+                   moment_.set_traits(own_traits_ ? *own_traits_ : traits_of(run));
+                 },
+                 [&](const record::User&) {
+                   users_.push_back({});
+                   last_notes_.push_back({});
+                 },
                  [&](const record::End&) {
                    const std::vector<JobId> pending(waiting_.begin(), waiting_.end());
                    for (JobId job : pending) end_wait(job);
@@ -99,7 +134,7 @@ void Waits::come(const JobSpec& asked) {
   begin_wait(asked.job, WaitBegin::kSubmitted);
 }
 
-void Waits::begin_wait(JobId job, WaitBegin begin) {
+void Waits::begin_wait(JobId job, WaitBegin begin, StopCause cause) {
   since_[job] = now_;
   Watched* watched = watched_[job].get();
   if (watched == nullptr) return;
@@ -110,6 +145,7 @@ void Waits::begin_wait(JobId job, WaitBegin begin) {
   }
   watched->since = now_;
   watched->begin = begin;
+  watched->cause = cause;
   watched->stopped_for = {};
   watched->pieces.clear();
   watched->unexplained.clear();
@@ -129,7 +165,7 @@ void Waits::leave(JobId job) {
 }
 
 void Waits::lose_gang(JobId job) {
-  const Tables& tables = past_.tables();
+  const Tables& tables = tables_;
   if (tables.jobs.state[job] != JobState::kRunning) return;
   const auto masks = tables.jobs.gangs.gpu_masks(tables.jobs.last[job]);
   Watched* watched = watched_[job].get();

@@ -2,15 +2,16 @@
 //
 // A wait is a time without GPUs: from a submission, or the loss of a gang, to the next placement or the
 // end of the job. Its pieces follow one another without gaps, so the waits of a finished job add up to
-// its queue_s. The cause of a moment follows from the GPUs that were free then (replay/past.h), from the
+// its queue_s. The cause of a moment follows from the GPUs that were free then (explain/moment.h), from the
 // policy's notes and, if the job fitted, from the next jobs to start.
 //
-// A record costs the same as in Past, a moment O(watched jobs that wait).
+// A record costs the same as in Moment, a moment O(watched jobs that wait).
 #pragma once
 
+#include "fairlead/base/result.h"
+#include "fairlead/explain/verdict.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/replay/gpu_sums.h"
-#include "fairlead/replay/past.h"
 #include "fairlead/replay/wait_piece.h"
 
 #include <functional>
@@ -29,6 +30,7 @@ struct Wait {
   Time from;
   Time to;
   WaitBegin begin = WaitBegin::kSubmitted;
+  StopCause cause = StopCause::kPolicy;  // of the stop, if it began with one
   // The job for which it was stopped: by the policy's note or, with Watch::kRivals, the job that got its
   // GPUs then; none: not known.
   JobId stopped_for{};
@@ -52,8 +54,10 @@ enum class Watch : std::uint8_t { kNot, kTimes, kPieces, kRivals };
 class Waits : public RecordSink {
  public:
   using Watches = std::function<Watch(const JobSpec&)>;
-  // `watches` is called when a job arrives.
-  explicit Waits(Watches watches) : watches_(std::move(watches)) {}
+  // `watches` is called when a job arrives. `traits`: of a policy that the registry does not have; without
+  // them, such a policy is assumed to place anywhere, at any time.
+  explicit Waits(Watches watches, std::optional<PlacementTraits> traits = {})
+      : watches_(std::move(watches)), own_traits_(traits) {}
 
   // REQUIRES: records that a CheckedJournal passes on.
   void on(const Record& record) override;
@@ -62,7 +66,9 @@ class Waits : public RecordSink {
   // End was passed.
   const Status& status() const { return status_; }
   const std::vector<JobWaits>& jobs() const { return jobs_; }  // in the order of their arrival
-  const Past& past() const { return past_; }
+  const Tables& tables() const { return tables_; }
+  const std::string& policy() const { return policy_; }
+  const std::string& options() const { return options_; }
   Duration work(JobId job) const { return work_[job]; }
   Time end() const { return now_; }
 
@@ -89,6 +95,7 @@ class Waits : public RecordSink {
     bool details = false;
     Time since;
     WaitBegin begin = WaitBegin::kSubmitted;
+    StopCause cause = StopCause::kPolicy;
     Time timer;  // time until which its policy waits for GPUs nearer together
     std::optional<Open> open{};
     std::vector<WaitPiece> pieces{};
@@ -102,30 +109,20 @@ class Waits : public RecordSink {
     Time since;        // start of its wait
     bool lacked_room;  // it waited, and did not fit until now; only if is_pending_
   };
-  struct UserNotes {
-    std::optional<GpuTime> debt;
-    std::map<GpuTypeId, note::Thousandths> due;
-    LastNotes all;
-  };
 
   void move_on(Time to);
   void before(const Record& record);
   void after(const Record& record);
   void come(const JobSpec& asked);
-  void begin_wait(JobId job, WaitBegin begin);
+  void begin_wait(JobId job, WaitBegin begin, StopCause cause = StopCause::kPolicy);
   void end_wait(JobId job);
   void leave(JobId job);
   void on_place(const record::Place& place);
   void on_note(const Note& note);
-  void on_user_note(UserId user, const Note& note);
   void lose_gang(JobId job);
 
   void judge(Watched& watched, Time to);
-  std::optional<WhyCause> verdict(const Watched& watched);
-  WhyCause verdict_of_too_few(JobId job) const;
-  bool has_its_share(UserId user) const;
-  bool is_over_quota(JobId job) const;
-  bool home_is_taken(JobId job) const;
+  Status check(const record::Node& node) const;
   JobId later_placed(JobId job) const;
   std::pair<WhyCause, JobId> resolved(const Open& open, JobId job) const;
   void explain_late(Watched& watched);
@@ -134,7 +131,11 @@ class Waits : public RecordSink {
   std::uint32_t together(TypeMask types) const;
 
   const Watches watches_;
-  Past past_;
+  const std::optional<PlacementTraits> own_traits_;
+  Tables tables_{Cluster()};
+  Moment moment_{tables_};
+  std::string policy_;
+  std::string options_;
   Status status_;
   Time now_;
   std::vector<JobWaits> jobs_;
@@ -147,6 +148,7 @@ class Waits : public RecordSink {
   IdVector<JobId, Time> since_;                        // any job waits; never: it does not
   IdVector<JobId, Duration> work_;
   IdVector<UserId, UserNotes> users_;
+  IdVector<UserId, LastNotes> last_notes_;
   GpuSums sums_;
   bool is_pending_ =
       false;  // before this moment some job fitted, or had, and it is not known why it waits

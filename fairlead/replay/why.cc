@@ -93,13 +93,14 @@ ReportedWaits::Piece reported_piece(JobId job, const WaitPiece& piece, TypeMask 
 
 }  // namespace
 
-Result<JobWhy> why_job(const std::string& recorded, const std::string& name) {
+Result<JobWhy> why_job(const std::string& recorded, const std::string& name,
+                       std::optional<PlacementTraits> traits) {
   const std::filesystem::path path = journal_of(recorded);
   JobWhy why;
   JobFate fate(name, why);
   WaitTotals totals;
   why.waits = std::make_unique<Waits>(
-      [&](const JobSpec& job) { return job.name == name ? Watch::kRivals : Watch::kNot; });
+      [&](const JobSpec& job) { return job.name == name ? Watch::kRivals : Watch::kNot; }, traits);
   Tee tee({&fate, &totals, why.waits.get()});
   FL_TRY(read(path, tee));
   FL_TRY(check(path, *why.waits));
@@ -125,7 +126,7 @@ Result<ReportedWaits> waits_to_report(const std::string& recorded, const WaitTot
   for (std::size_t i = 0; i < kWhyCauses; ++i)
     reported.causes.push_back(why_cause_info(static_cast<WhyCause>(i)).text);
   for (const JobWaits& job : waits.jobs()) {
-    const TypeMask types = waits.past().tables().jobs.types[job.job];
+    const TypeMask types = waits.tables().jobs.types[job.job];
     for (const Wait* wait : longest_waits(job, kWaits))
       for (const WaitPiece& piece : condensed(wait->pieces, kPieces))
         reported.pieces.push_back(reported_piece(job.job, piece, types));
@@ -141,7 +142,8 @@ const CauseTimes& RunWhy::causes_of(JobId job) const {
   return std::ranges::find(waits->jobs(), job, &JobWaits::job)->causes;
 }
 
-Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits) {
+Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits,
+                       std::optional<PlacementTraits> traits) {
   const std::filesystem::path path = journal_of(recorded);
   RunWhy why;
   FL_TRY(read(path, why.totals));
@@ -159,11 +161,13 @@ Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits) 
   listed.insert(why.starved.begin(), why.starved.end());
   std::size_t came = 0;
   std::set<JobId> counted;
-  why.waits = std::make_unique<Waits>([&](const JobSpec& job) {
-    const bool counts = came++ % why.one_in == 0;
-    if (counts) counted.insert(counted.end(), job.job);
-    return counts || listed.contains(job.job) ? Watch::kTimes : Watch::kNot;
-  });
+  why.waits = std::make_unique<Waits>(
+      [&](const JobSpec& job) {
+        const bool counts = came++ % why.one_in == 0;
+        if (counts) counted.insert(counted.end(), job.job);
+        return counts || listed.contains(job.job) ? Watch::kTimes : Watch::kNot;
+      },
+      traits);
   FL_TRY(read(path, *why.waits));
   FL_TRY(check(path, *why.waits));
   for (const JobWaits& job : why.waits->jobs())

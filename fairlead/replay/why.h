@@ -24,8 +24,10 @@ struct JobWhy {
   Duration held;
 };
 
-// `recorded`: a result folder, or the journal in it. Errors: it is damaged, or has no such job.
-Result<JobWhy> why_job(const std::string& recorded, const std::string& name);
+// `recorded`: a result folder, or the journal in it. `traits`: of a policy outside the registry
+// (Policy::traits). Errors: it is damaged, or has no such job.
+Result<JobWhy> why_job(const std::string& recorded, const std::string& name,
+                       std::optional<PlacementTraits> traits = {});
 
 // The causes of all waits of a run.
 struct RunWhy {
@@ -51,8 +53,9 @@ struct RunWhyLimits {
   std::size_t rows = 10;                  // maximum rows of each list
   std::int64_t job_moments = 50'000'000;  // beyond that, fewer jobs are looked at
 };
-// Errors: the journal is damaged. Reads it twice.
-Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits = {});
+// `traits`: as above. Errors: the journal is damaged. Reads it twice.
+Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits = {},
+                       std::optional<PlacementTraits> traits = {});
 
 // For a report: of the jobs that waited most, at most `jobs`, their longest waits, in pieces of them.
 // `totals`: of the run. Errors: as why_run.

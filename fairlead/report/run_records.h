@@ -34,7 +34,7 @@ struct RunLoad {
     std::vector<double> entitled;
   };
   std::vector<Share> shares;      // the users with most GPU time, from the first
-  std::vector<double> gpus_lost;  // to communication: this many GPUs could be saved without it
+  std::vector<double> gpus_lost;  // number of GPUs whose work is lost to communication
 };
 
 class RunRecords : public RecordSink {

@@ -7,6 +7,7 @@ namespace fairlead {
 void JobBook::on(const Record& record) {
   now_ = record.t;
   dues_.on(record);
+  waits_.on(record);
   std::visit(Overloaded{
                  [&](const record::Arrived& what) {
                    entry(what.asked.job) = {.since = now_, .declared = what.asked.work};
@@ -31,19 +32,9 @@ void JobBook::on(const Record& record) {
                  [&](const OneOf<record::Stop, record::Held, record::Released> auto& what) {
                    entry(what.job).since = now_;
                  },
-                 [&](const Note& what) {
-                   const NoteFields fields = fields_of(what);
-                   if (!fields.job.is_none()) notes_[fields.job][what.index()] = fields;
-                 },
                  [](const auto&) {},
              },
              record.what);
-}
-
-const std::map<std::size_t, NoteFields>& JobBook::notes(JobId job) const {
-  static const std::map<std::size_t, NoteFields> kNone;
-  const auto found = notes_.find(job);
-  return found == notes_.end() ? kNone : found->second;
 }
 
 void JobBook::place(const record::Place& what) {
@@ -63,7 +54,6 @@ void JobBook::end(JobId job, std::string_view reason) {
   Entry& done = entry(job);
   done.done = done.since = now_;
   done.reason = reason;
-  notes_.erase(job);
   placed_.erase(job);
   const Jobs& jobs = tables_.jobs;
   GpuTime& served = served_.grow_to(jobs.user[job]);

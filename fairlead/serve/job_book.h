@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fairlead/engine/tables.h"
+#include "fairlead/explain/present_waits.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/serve/dues.h"
 
@@ -28,8 +29,7 @@ class JobBook : public RecordSink {
     std::uint32_t restarts() const { return tasks == 0 ? 0 : tasks - 1; }
   };
   const Entry& of(JobId job) const { return jobs_[job]; }
-  // Returns the policy's last notes about a job, by kind.
-  const std::map<std::size_t, NoteFields>& notes(JobId job) const;
+  const PresentWaits& waits() const { return waits_; }
   // Returns the GPU time of the user's finished jobs.
   GpuTime served(UserId user) const { return served_.has(user) ? served_[user] : GpuTime(); }
   std::int64_t cancelled() const { return cancelled_; }
@@ -49,9 +49,9 @@ class JobBook : public RecordSink {
 
   const Tables& tables_;
   Dues dues_;
+  PresentWaits waits_;
   Time now_;
   IdVector<JobId, Entry> jobs_;
-  std::map<JobId, std::map<std::size_t, NoteFields>> notes_;
   std::map<JobId, Placed> placed_;
   IdVector<UserId, GpuTime> served_;
   std::vector<JobId> done_;

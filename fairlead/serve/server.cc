@@ -196,8 +196,8 @@ class LiveServer : public Server {
     book_.emplace(tables);
     backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_);
     world_.set_backend(*backend_);
-    views_.emplace(
-        Views{io_, tables, *book_, *backend_, std::string(policy_->name()), policy_options_});
+    views_.emplace(Views{io_, tables, *book_, *backend_, std::string(policy_->name()),
+                         policy_options_, policy_->traits()});
     api_.emplace(io_, *views_, *backend_, *book_, inbox_, options_.http_address,
                  options_.http_token);
   }

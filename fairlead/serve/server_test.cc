@@ -61,12 +61,29 @@ TEST(Server, WhyTellsWhatItsUserIsDueAndHasHad) {
   EXPECT_NE(why().find(line), std::string::npos) << why();
 }
 
+TEST(Server, WhyHasTheCauseOfAWaitAndOfTheLastStop) {
+  SimDaemon daemon("gang-stride:quantum_s=60");
+  const std::size_t ann = daemon.submit({"work", "9000000"}, 2, kAnn);
+  const std::size_t bob = daemon.submit({"work", "9000000"}, 2, kBob);
+  daemon.run_to(50);
+  const auto why = [&](std::size_t job) {
+    const std::string body = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", job)).body;
+    return nlohmann::json::parse(body, nullptr, false);
+  };
+  EXPECT_EQ(why(ann)["cause"], nullptr);
+  EXPECT_EQ(why(bob)["cause"], "full");
+  daemon.run_to(200);
+  const std::size_t stopped = why(ann)["cause"].is_null() ? bob : ann;
+  const std::string lines = why(stopped)["lines"].dump();
+  EXPECT_NE(lines.find("It was stopped because its turn was over."), std::string::npos) << lines;
+}
+
 TEST(Server, AUserIsEntitledToNoMoreThanItAsksFor) {
   SimDaemon daemon("gandiva-fair:quantum_s=60");
   const std::size_t job = daemon.submit({"work", "9000000"}, 1, kAnn);
   daemon.run_to(61);
   const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", job)).body;
-  EXPECT_NE(why.find("user1000 has 1 ticket: 1.00 of 2 GPUs by entitlement now"), std::string::npos)
+  EXPECT_NE(why.find("user1000 has 1 ticket, is entitled to 1.00 of 2 GPUs now"), std::string::npos)
       << why;
 }
 

@@ -18,6 +18,7 @@ struct Views {
   const LocalBackend& backend;
   std::string policy;
   std::string policy_options;
+  const PlacementTraits* traits;  // of the policy; null: as PlacementTraits()
 
   // `now`: the time of the answer.
   nlohmann::json cluster(Time now) const;

@@ -3,6 +3,7 @@
 #include "fairlead/base/counted.h"
 #include "fairlead/base/time_text.h"
 #include "fairlead/live/entitled_gpus.h"
+#include "fairlead/live/why_lines.h"
 #include "fairlead/serve/views.h"
 
 #include <fmt/format.h>
@@ -13,30 +14,27 @@
 namespace fairlead {
 namespace {
 
-std::string list_of(const std::vector<std::string>& items, std::size_t most) {
-  const std::size_t shown = std::min(items.size(), most);
-  std::string text = fmt::format(
-      "{}", fmt::join(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (items.size() > shown) text += fmt::format(" and {} more", items.size() - shown);
-  return text;
-}
-
 class Why {
  public:
   Why(const Views& views, JobId job, Time now)
-      : views_(views), tables_(views.tables), job_(job), now_(now) {}
+      : views_(views),
+        tables_(views.tables),
+        job_(job),
+        now_(now),
+        why_(views.tables, views.book.waits(), views.traits, now) {}
 
   std::vector<std::string> lines() {
     const Jobs& jobs = tables_.jobs;
     const JobState state = jobs.state[job_];
     if (!jobs.is_here(job_)) return {done_line()};
-    lines_.push_back(state_line(state));
+    lines_ = state_lines(why_, job_, [&](JobId other) {
+      return fmt::format("job {} of {}", other.row(), tables_.users.names[jobs.user[other]]);
+    });
+    if (state == JobState::kHeld) held_line();
+    if (state == JobState::kWaiting && !jobs.last[job_].empty())
+      lines_.push_back("Its processes are frozen and keep their memory.");
     if (const Duration idle = views_.backend.idle(job_, now_); idle.ms > 0) {
       lines_.push_back(fmt::format("Its GPUs have been idle for {} min.", idle.ms / 60'000));
-    }
-    if (state == JobState::kWaiting) {
-      capacity_lines();
-      rivals_line();
     }
     limit_line();
     retries_line();
@@ -45,6 +43,12 @@ class Why {
     restarts_line();
     note_lines();
     return std::move(lines_);
+  }
+  // Returns the name of the cause of its wait; null: it does not wait.
+  nlohmann::json cause() {
+    const JobState state = tables_.jobs.state[job_];
+    if (state != JobState::kWaiting && state != JobState::kHeld) return nullptr;
+    return why_cause_info(why_.cause(job_).cause).name;
   }
 
  private:
@@ -55,46 +59,12 @@ class Why {
                        reason.empty() ? "" : ", ", reason);
   }
 
-  std::string state_line(JobState state) const {
-    const Jobs& jobs = tables_.jobs;
-    const std::int64_t since_s = (now_ - views_.book.of(job_).since).ms / 1000;
-    if (state == JobState::kHeld) {
-      const Time until = tables_.held_until.at(job_);
-      if (until == Time::never())
-        return fmt::format("It is held, for {} s: `fairlead release {}` lets it go on.", since_s,
-                           job_.row());
-      return fmt::format("Its last start failed ({}); it is tried again in {} s.",
-                         views_.book.of(job_).reason, (until - now_).ms / 1000);
+  void held_line() {
+    if (tables_.held_until.at(job_) == Time::never()) {
+      lines_.push_back(fmt::format("`fairlead release {}` lets it go on.", job_.row()));
+    } else {
+      lines_.push_back(fmt::format("The start failed: {}.", views_.book.of(job_).reason));
     }
-    if (state == JobState::kRunning) {
-      std::vector<std::string> on;
-      for (Slice slice : jobs.last_gang(job_)) {
-        on.push_back(fmt::format("{} of {}", counted(slice.gpus, "GPU"),
-                                 tables_.cluster.node_names[slice.node]));
-      }
-      return fmt::format("It {} on {}, for {} s.", jobs.is_starting(job_) ? "starts" : "runs",
-                         list_of(on, 8), since_s);
-    }
-    const bool ran = !jobs.last[job_].empty();
-    return fmt::format("It {} for {} s, for {}{}.", ran ? "is suspended" : "waits", since_s,
-                       counted(jobs.gpus[job_], "GPU"),
-                       ran ? "; its processes are frozen and keep their memory" : "");
-  }
-
-  void capacity_lines() {
-    std::uint32_t idle = 0;
-    std::uint32_t most = 0;
-    for (NodeId node : ids<NodeId>(tables_.cluster.nodes())) {
-      if ((tables_.jobs.types[job_] & type_bit(tables_.cluster.node_type[node])) == 0) continue;
-      const auto& state = tables_.nodes[node];
-      const auto here = static_cast<std::uint32_t>(std::popcount(state.free & state.usable()));
-      idle += here;
-      most = std::max(most, here);
-    }
-    lines_.push_back(
-        fmt::format("{} that it can run on {} idle now{}.",
-                    idle == 0 ? "No GPU" : counted(idle, "GPU"), idle <= 1 ? "is" : "are",
-                    idle > most ? fmt::format(", at most {} of them on one node", most) : ""));
   }
 
   // Names the foreign processes on GPUs that it has or could have.
@@ -107,19 +77,6 @@ class Why {
       lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) is not a Fairlead job.", process.gpu,
                                    process.name, process.user, process.pid));
     }
-  }
-
-  void rivals_line() {
-    std::vector<JobId> running(tables_.running.members().begin(), tables_.running.members().end());
-    std::ranges::sort(running);
-    std::vector<std::string> names;
-    names.reserve(running.size());
-    for (JobId other : running) {
-      names.push_back(fmt::format("job {} ({}, {})", other.row(),
-                                  tables_.users.names[tables_.jobs.user[other]],
-                                  counted(tables_.jobs.held_gpus[other], "GPU")));
-    }
-    if (!names.empty()) lines_.push_back(fmt::format("Instead of it: {}.", list_of(names, 6)));
   }
 
   void limit_line() {
@@ -152,8 +109,7 @@ class Why {
       lines_.push_back(fmt::format("{} has {} other job{} here, with which it takes turns.",
                                    tables_.users.names[user], others, others == 1 ? "" : "s"));
     }
-    lines_.push_back(fmt::format("The job has been served {:.2f} GPU-hours so far.",
-                                 hours(tables_.jobs.attained(job_, now_))));
+    lines_.push_back(served_sentence(tables_, job_, now_));
   }
 
   void restarts_line() {
@@ -194,7 +150,9 @@ class Why {
 
   // Reports the policy's notes about the job.
   void note_lines() {
-    for (const auto& [kind, fields] : views_.book.notes(job_)) {
+    const PresentWaits::Job* present = views_.book.waits().find(job_);
+    if (present == nullptr) return;
+    for (const auto& [kind, fields] : present->notes) {
       const NoteInfo& info = note_info(kind);
       lines_.push_back(fmt::format("{} notes: {} {} ({}).", views_.policy, info.name,
                                    static_cast<double>(fields.value) / info.scale, info.value));
@@ -205,13 +163,16 @@ class Why {
   const Tables& tables_;
   const JobId job_;
   const Time now_;
+  WhyNow why_;
   std::vector<std::string> lines_;
 };
 
 }  // namespace
 
 nlohmann::json Views::why(JobId job, Time now) const {
-  return {{"job", job.row()}, {"lines", Why(*this, job, now).lines()}};
+  Why why(*this, job, now);
+  const nlohmann::json cause = why.cause();
+  return {{"job", job.row()}, {"cause", cause}, {"lines", why.lines()}};
 }
 
 }  // namespace fairlead

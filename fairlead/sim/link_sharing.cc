@@ -196,8 +196,8 @@ bool LinkSharing::is_limited(FlowId id, Units level) const {
          std::ranges::any_of(flow.links, [&](LinkId link) { return links_[link].level == level; });
 }
 
-// The link is no longer full at `level`: flows that no other link limits there may have more. Their new bandwidth fills
-// the link if no other flow changes, and the link is due there.
+// Called when the link is no longer full at `level`. Raises the bandwidth of its flows at this level, unless another
+// link or their demand limits them: they fill the link if no other flow changes. Queues the links of these flows again.
 void LinkSharing::release_flows(Link& link, Units level) {
   growing_.clear();
   for (FlowId flow : link.flows) {

@@ -221,7 +221,7 @@ TEST(Simulation, StopAndPlaceInOnePlanIsAMigration) {
   world.policy.extra = [](const View& view, Plan& plan) {
     if (view.now.ms == 0) plan.wake_at(Time{20'000});
     if (view.news.front().kind != EventKind::kWoke) return;
-    plan.stop(JobId(0));
+    plan.stop(JobId(0), StopCause::kTurn);
     plan.take(NodeId(1), 1);
     plan.place(JobId(0));
   };
@@ -241,10 +241,10 @@ TEST(Simulation, StopAndPlaceOnTheSameSlicesIsNoStep) {
   world.policy.extra = [](const View& view, Plan& plan) {
     if (view.now.ms == 0) plan.wake_at(Time{20'000});
     if (view.news.front().kind != EventKind::kWoke) return;
-    plan.stop(JobId(0));
+    plan.stop(JobId(0), StopCause::kTurn);
     plan.take(NodeId(0), 2);
     plan.place(JobId(0));
-    plan.stop(JobId(0));
+    plan.stop(JobId(0), StopCause::kTurn);
     plan.take(NodeId(0), 2);
     plan.place(JobId(0));
   };
@@ -288,7 +288,7 @@ TEST(Simulation, AttainedServiceAddsUpOverTheHoldsOfAJob) {
     if (view.news.front().kind != EventKind::kWoke) return;
     const Int128 gpu_ms = view.jobs.attained(JobId(0), view.now).gpu_ms;
     attained_gpu_s.push_back(static_cast<std::int64_t>(gpu_ms / 1000));
-    if (view.now.ms == 20'000) plan.stop(JobId(0));
+    if (view.now.ms == 20'000) plan.stop(JobId(0), StopCause::kTurn);
     if (view.now.ms != 30'000) return;
     plan.take(NodeId(0), 2);
     plan.place(JobId(0));
@@ -445,7 +445,7 @@ TEST(Simulation, TimeSlicesAtOddMomentsLoseNoWork) {
   Time next{1};
   world.policy.extra = [&next](const View& view, Plan& plan) {
     const bool woke = view.news.back().kind == EventKind::kWoke;
-    if (woke && plan.holds(JobId(0))) plan.stop(JobId(0));
+    if (woke && plan.holds(JobId(0))) plan.stop(JobId(0), StopCause::kTurn);
     if (woke && !view.running.empty()) {
       plan.take(NodeId(1), 3);
       plan.place(JobId(0));

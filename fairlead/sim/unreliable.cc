@@ -200,13 +200,13 @@ void UnreliableBackend::plan_stop(const Step& step, Time at) {
 
 void UnreliableBackend::plan_start(const Step& step, Time at) {
   LastHolds& last = last_holds_.grow_to(step.job);
-  if (step.hold <= last.begun) return;
+  if (step.hold <= last.started) return;
   Hold& hold = holds_[{step.job, step.hold}];
   hold.slices.insert(hold.slices.end(), step.gang.begin(), step.gang.end());
   hold.masks.insert(hold.masks.end(), step.gpu_masks.begin(), step.gpu_masks.end());
   hold.copies.push_back(step);
   if (step.copy + 1 < step.copies) return;
-  last.begun = step.hold;
+  last.started = step.hold;
   const Time starts = at + drawn(options_.start_max);
   deeds_.insert({starts, {.act = Act::kStart, .job = step.job, .hold = step.hold}});
 }

@@ -78,7 +78,7 @@ class UnreliableBackend : public Backend {
   };
   // The last runs of a job with a received step: a step about these or earlier ones is a repetition.
   struct LastHolds {
-    HoldId begun = 0;
+    HoldId started = 0;
     HoldId stopped = 0;
   };
   template <class T>

@@ -294,6 +294,13 @@ def sweep(cluster: str | os.PathLike[str], trace: TraceLike, policy: str, option
     return compare(cluster, trace, texts, **arguments)
 
 
+def what_if(folder: str | os.PathLike[str], policies: Sequence[PolicyLike], **arguments: Any) -> Comparison:
+    """Simulates the queue in a folder of `fairlead import` or `fairlead whatif --save` under several policies, if no other
+    job comes. Each job has its remaining time, and times count from now. Further arguments are as for compare()."""
+    path = pathlib.Path(folder)
+    return compare(path / "cluster.yaml", path / "queue.csv", policies, **arguments)
+
+
 def replay(run: Run, policy: str) -> dict[str, Any]:
     """Returns the first different decision of another policy in the same run, and its alternative."""
     answer: dict[str, Any] = json.loads(_program("replay", str(run._written()), "--policy", policy, "--json"))

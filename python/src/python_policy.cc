@@ -231,6 +231,17 @@ void bind_view(nb::module_& module) {
           "is not known (needs_speeds).");
 }
 
+StopCause cause_named(std::string_view name) {
+  std::string known;
+  for (std::size_t i = 0; i < kStopCauses; ++i) {
+    const auto cause = static_cast<StopCause>(i);
+    if (is_by_user(cause)) continue;
+    if (stop_cause_name(cause) == name) return cause;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", stop_cause_name(cause));
+  }
+  throw nb::value_error(fmt::format("stop: cause {} is none of {}", name, known).c_str());
+}
+
 void bind_plan(nb::module_& module) {
   nb::class_<PlanOfNow>(module, "Plan",
                         "A draft of the placements; at first every job keeps its GPUs.")
@@ -296,15 +307,18 @@ void bind_plan(nb::module_& module) {
           "job"_a, "slices"_a, "Gives a job these (node, GPUs). Raises if they are not free.")
       .def(
           "stop",
-          [](const PlanOfNow& of, std::int64_t row) {
+          [](const PlanOfNow& of, std::int64_t row, std::string_view cause) {
             Plan& plan = draft(of);
             const JobId job = here(*of.view, row);
             if (!plan.holds(job))
               throw nb::value_error(fmt::format("stop: job {} has no GPUs", row).c_str());
-            plan.stop(job);
+            plan.stop(job, cause_named(cause));
             check(plan);
           },
-          "job"_a, "Takes all GPUs from a job; its progress is kept.")
+          "job"_a, "cause"_a = "policy",
+          "Takes all GPUs from a job; its progress is kept. The journal keeps the cause, such as "
+          "turn,\n"
+          "round or priority.")
       .def(
           "wake_at_s",
           [](const PlanOfNow& of, double time_s) {

@@ -96,6 +96,14 @@ def test_compare_and_sweep():
     assert list(points) == ["las:quantum_s=60", "las:quantum_s=600"]
 
 
+def test_a_saved_queue_has_a_forecast_under_each_policy(tmp_path):
+    (tmp_path / "cluster.yaml").write_text("name: lab\nracks:\n  - nodes:\n      - {name: a, gpu_type: V100, gpus: 4}\n")
+    (tmp_path / "queue.csv").write_text("job,gpus,submit_s,duration_s\nlong,4,0,100\nshort,4,0,1\n")
+    forecast = fairlead.what_if(tmp_path, ["fifo", "sjf"], costs="none")
+    assert forecast["fifo"].jobs["finish_s"].tolist() == [100, 101]
+    assert forecast["sjf"].jobs["finish_s"].tolist() == [101, 1]
+
+
 def test_why_replay_bounds_report_and_files(tmp_path):
     made = run()
     assert "b" in str(made.why("b"))
@@ -193,6 +201,7 @@ MISTAKES = {
     "a negative row": (lambda: run(deciding(lambda view, plan: plan.place(-1))), IndexError, "no such job in this run: -1"),
     "GPUs that are not free": (lambda: run(deciding(lambda view, plan: (plan.place_on(0, [(0, 3), (0, 3)]))), ),
                                ValueError, "asks for 4"),
+    "an unknown cause": (lambda: run(deciding(lambda view, plan: (plan.place(0), plan.stop(0, "whim")))), ValueError, "cause whim is none of policy, turn"),
     "stopping what waits": (lambda: run(deciding(lambda view, plan: plan.stop(0))), ValueError, "has no GPUs"),
     "waking in the past": (lambda: run(deciding(lambda view, plan: plan.wake_at_s(0))), ValueError, "not after now"),
     "a placement that is none": (lambda: run(deciding(lambda view, plan: plan.place(0, "best"))), ValueError, "placement must be one of"),

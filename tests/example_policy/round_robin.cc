@@ -25,7 +25,7 @@ class RoundRobin : public Policy {
     for (JobId job : view.running) {
       served_[job] = view.now;
       if (!is_round) continue;
-      plan.stop(job);
+      plan.stop(job, StopCause::kTurn);
       order_.push_back(job);
     }
     std::ranges::sort(order_, {}, [&](JobId job) { return std::pair(served_[job], job); });

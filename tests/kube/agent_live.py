@@ -231,10 +231,10 @@ class Trial:
         self.has_failed |= not is_good
 
     def until(self, what, is_so, limit):
-        begun = time.monotonic()
-        while not is_so() and time.monotonic() < begun + limit:
+        start = time.monotonic()
+        while not is_so() and time.monotonic() < start + limit:
             time.sleep(0.1)
-        self.tell(f"{what} ({time.monotonic() - begun:.1f} s)", is_so())
+        self.tell(f"{what} ({time.monotonic() - start:.1f} s)", is_so())
 
     def set_up(self):
         for space in (PLACE, *USERS):
@@ -259,9 +259,9 @@ class Trial:
         self.until("both gangs are resident", lambda: len(self.kubelets.workers) == 2 * len(NODES), 60)
 
     def turns(self, what, length, limit):
-        before, begun = self.kubelets.work(), time.monotonic()
+        before, start = self.kubelets.work(), time.monotonic()
         time.sleep(length)
-        passed = time.monotonic() - begun
+        passed = time.monotonic() - start
         done = {user: now - before[user] for user, now in self.kubelets.work().items()}
         total = sum(done.values())
         share = done["live-bob"] / total

@@ -164,13 +164,13 @@ TEST_F(LiveTest, AWatchFromTheFutureIsSilentAndSoTheServerIsAsked) {
 TEST_F(LiveTest, CallsOfOneDoorShareAConnectionAndAreAllAnswered) {
   std::set<CallId> open;
   for (int i = 0; i < 500; ++i) open.insert(door_->call({"GET", path("configmaps") + "?limit=1"}));
-  const Time begun = door_->now();
+  const Time start = door_->now();
   while (!open.empty()) {
     const KubeEvent event = door_->wait(door_->now() + seconds(60));
     ASSERT_EQ(event.status, 200) << event.text;
     open.erase(event.call);
   }
-  RecordProperty("ms", static_cast<int>((door_->now() - begun).ms));
+  RecordProperty("ms", static_cast<int>((door_->now() - start).ms));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class CalendarStepTest(LiveTest):
         for job, file in zip(jobs, files):
             live.post(f"/v1/jobs/{job}/cancel")
             self.assertEqual(file.read_text().count("start"), 1)
-        Figures.add("calendar", "set by +1 h, -1 h, -24 h, +365 d while no daemon ran: jobs begun again", 0, "0")
+        Figures.add("calendar", "set by +1 h, -1 h, -24 h, +365 d while no daemon ran: jobs started again", 0, "0")
         self.assert_clean_end(live)
 
     def test_the_real_clock_is_left_alone(self):

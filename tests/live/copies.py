@@ -115,8 +115,8 @@ class CopiesTest(LiveTest):
         jobs = [self.train(live, trainer(steps, seed), copies, declared_s=steps * STEP_MS / 1000, model="dense-32")
                 for seed, steps in enumerate(mix, 1)]
         ends = [self.finish(live, job) for job in jobs]
-        begun = min(end["submitted_unix_ms"] for end in ends)
-        total_s = (max(end["finished_unix_ms"] for end in ends) - begun) / 1000
+        start = min(end["submitted_unix_ms"] for end in ends)
+        total_s = (max(end["finished_unix_ms"] for end in ends) - start) / 1000
         gpu_s = sum(end["gpu_s"] for end in ends)
         live.remove()
         return total_s, gpu_s / (5 * total_s)

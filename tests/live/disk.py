@@ -62,7 +62,7 @@ class FullDiskTest(LiveTest):
         # Five for four GPUs: turns go on, and the journal must record them.
         files = [self.live.work / f"long{i}" for i in range(5)]
         long = [self.live.submit([str(HERE / "count.sh"), str(file), "1000000", "0.05", "0"]) for file in files]
-        until(lambda: all(file.exists() for file in files), 30, f"all have begun: {self.live.said()}")
+        until(lambda: all(file.exists() for file in files), 30, f"all have started: {self.live.said()}")
         for i in range(rounds):
             self.fill()
             for _ in range(20):
@@ -99,7 +99,7 @@ class FullDiskTest(LiveTest):
         """Its exit code needs room on the disk, too."""
         for daemon_lives in (True, False):
             go, again = self.live.work / f"go{daemon_lives}", self.live.work / f"again{daemon_lives}"
-            job = self.live.submit(["sh", "-c", f"echo begun >>{again}; while [ ! -e {go} ]; do sleep 0.02; done; exit 5"])
+            job = self.live.submit(["sh", "-c", f"echo started >>{again}; while [ ! -e {go} ]; do sleep 0.02; done; exit 5"])
             until(again.exists, 20)
             task, = self.live.tasks()
             if not daemon_lives:
@@ -111,4 +111,4 @@ class FullDiskTest(LiveTest):
             self.revive_for_good()
             ended = self.live.await_end(job)
             self.assertEqual((ended["state"], ended["exit_code"]), ("failed", 5), ended)
-            self.assertEqual(again.read_text(), "begun\n")
+            self.assertEqual(again.read_text(), "started\n")

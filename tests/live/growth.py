@@ -29,9 +29,9 @@ class GrowthTest(LiveTest):
         first, more = Settings.either((200, 400), (2000, 8000))
         live = self.daemon("8xV100", "fifo:skip=true")
         self.run_jobs(live, first)
-        memory, files, journal, begun = self.memory_bytes(live), self.descriptors(live), self.journal_bytes(live), time.monotonic()
+        memory, files, journal, start = self.memory_bytes(live), self.descriptors(live), self.journal_bytes(live), time.monotonic()
         self.run_jobs(live, more)
-        took = time.monotonic() - begun
+        took = time.monotonic() - start
         grown = (self.memory_bytes(live) - memory) / more
         Figures.add("growth", f"memory of the daemon per job that is done, {first:,} to {first + more:,} jobs, bytes", f"{grown:.0f}", "<= 1,024")
         Figures.add("growth", "the same of the journal, bytes", f"{(self.journal_bytes(live) - journal) / more:.0f}")
@@ -42,8 +42,8 @@ class GrowthTest(LiveTest):
         if Settings.is_long:  # with few jobs, a single growth step of a table is too much
             self.assertLessEqual(grown, 1024)
         live.kill()
-        begun = time.monotonic()
+        start = time.monotonic()
         live.start()
-        Figures.add("growth", f"begins again with {first + more:,} jobs done after, ms", f"{1000 * (time.monotonic() - begun):.0f}")
+        Figures.add("growth", f"begins again with {first + more:,} jobs done after, ms", f"{1000 * (time.monotonic() - start):.0f}")
         Figures.add("growth", "memory then, MiB", f"{self.memory_bytes(live) / 2**20:.1f}")
         self.assert_clean_end(live)

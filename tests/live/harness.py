@@ -149,10 +149,10 @@ class Daemon:
         return line
 
     def start(self):
-        begun = time.monotonic()
+        start = time.monotonic()
         self.spawn()
         self.await_ready()
-        return time.monotonic() - begun
+        return time.monotonic() - start
 
     def kill(self):
         self.program.kill()

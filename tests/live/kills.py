@@ -257,7 +257,7 @@ class KillTest(LiveTest):
                     " / ".join(str(states.count(state)) for state in ("finished", "failed", "cancelled")))
         Figures.add(group, "cancels / holds / releases acknowledged, lost",
                     "{cancel} / {hold} / {release}, 0".format(**storm.counts), "0")
-        Figures.add(group, "jobs begun again on other GPUs; of these, that ended as they were told to leave", f"{moves}; {self.ended_as_told}")
+        Figures.add(group, "jobs started again on other GPUs; of these, that ended as they were told to leave", f"{moves}; {self.ended_as_told}")
         ms = [1000 * s for s in self.recoveries]
         Figures.add(group, "start to ready, ms: median / p99 / most",
                     f"{quantile(ms, 0.5):.0f} / {quantile(ms, 0.99):.0f} / {max(ms):.0f}")

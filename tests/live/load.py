@@ -23,7 +23,7 @@ class Submitter:
         self.request = b"POST /v1/jobs HTTP/1.1\r\nHost: l\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 
     def ask(self):
-        self.begun = time.perf_counter()
+        self.start = time.perf_counter()
         self.socket.sendall(self.request)
 
     def on_bytes(self):
@@ -33,7 +33,7 @@ class Submitter:
         length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0)
         if not gap or len(body) < length:
             return False
-        self.latencies.append(time.perf_counter() - self.begun)
+        self.latencies.append(time.perf_counter() - self.start)
         assert b" 201 " in head.split(b"\r\n")[0], self.received
         self.ids.append(json.loads(body)["id"])
         self.received = b""
@@ -64,12 +64,12 @@ def sync_ms(folder, count=100):
     """Measures the time to sync a file on this disk; median and p99."""
     took = []
     for i in range(count):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         descriptor = os.open(folder / "probe", os.O_WRONLY | os.O_CREAT)
         os.write(descriptor, b"x" * 300)
         os.fsync(descriptor)
         os.close(descriptor)
-        took.append(1000 * (time.perf_counter() - begun))
+        took.append(1000 * (time.perf_counter() - start))
     return quantile(took, 0.5), quantile(took, 0.99)
 
 
@@ -90,9 +90,9 @@ class LoadTest(LiveTest):
         path = str(live.folder / "socket")
         _, alone = submit_many(path, 1, 300, self.body(live))
         median, p99 = sync_ms(live.work)
-        begun = time.monotonic()
+        start = time.monotonic()
         ids, crowded = submit_many(path, CONNECTIONS, 1000 // CONNECTIONS, self.body(live))
-        took = time.monotonic() - begun
+        took = time.monotonic() - start
         self.assertEqual(len(ids), 1000)
         self.assertEqual(len(set(ids)), 1000)
         self.assertLessEqual(set(ids), {job["id"] for job in live.jobs()})

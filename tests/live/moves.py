@@ -35,10 +35,10 @@ class MovesTest(LiveTest):
             node, done = self.await_progress(live, moved)
             live.post(f"/v1/jobs/{moved}/hold")
             live.post(f"/v1/nodes/{node}/cordon")
-            begun = time.monotonic()
+            start = time.monotonic()
             live.post(f"/v1/jobs/{moved}/release")
             until(lambda: live.output(moved).count("resumed at step") > i, 30, "it has moved")
-            took.append(time.monotonic() - begun)
+            took.append(time.monotonic() - start)
             resumed = [int(step) for step in re.findall(r"resumed at step (\d+)", live.output(moved))]
             self.assertGreaterEqual(resumed[-1], done)
             live.post(f"/v1/nodes/{node}/uncordon")

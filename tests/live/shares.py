@@ -57,11 +57,11 @@ class SharesTest(LiveTest):
                 self.submit(live, uid, gpus)
         until(lambda: len(live.tasks()) == len(self.files), 30, "all have had a turn")
         told, own = self.served(live), self.measured()
-        begun = time.monotonic()
-        until(lambda: time.monotonic() > begun + quanta * QUANTUM_S, quanta * QUANTUM_S + 10)
+        start = time.monotonic()
+        until(lambda: time.monotonic() > start + quanta * QUANTUM_S, quanta * QUANTUM_S + 10)
         told = {uid: now - told[uid] for uid, now in self.served(live).items()}
         own = {uid: now - own[uid] for uid, now in self.measured().items()}
-        took = time.monotonic() - begun
+        took = time.monotonic() - start
         limit = Settings.either(0.08, 0.02)
         for title, served in (("as the daemon says", told), ("as the jobs measure", own)):
             total = sum(served.values())
@@ -74,16 +74,16 @@ class SharesTest(LiveTest):
                 self.assertLess(error, limit, {job["id"]: (job["user"], job["gpus"], job["gpu_s"], self.files[job["id"]][1].read_text())
                                                for job in live.jobs()})
         starts = sum(len((live.work / f"{file.name}.starts").read_text().splitlines()) for _, file, _ in self.files.values())
-        Figures.add("shares", f"of {len(self.files)} jobs, begun again as their turn came on other GPUs of the node",
+        Figures.add("shares", f"of {len(self.files)} jobs, started again when their turn came on other GPUs of the node",
                     starts - len(self.files), "few")
         self.assert_a_newcomer_runs_soon(live)
 
     def assert_a_newcomer_runs_soon(self, live):
-        begun = time.monotonic()
+        start = time.monotonic()
         marker = live.work / "newcomer"
         live.submit(["sh", "-c", f"touch {marker}; sleep 1000"])  # of a user who had none
         until(marker.exists, 30, "the newcomer runs")
-        took = time.monotonic() - begun
+        took = time.monotonic() - start
         Figures.add("shares", "another user's first job, submitted to running, ms", f"{1000 * took:.0f}", "< 1,000 + a decision")
         self.assertLess(took, 1.5 * QUANTUM_S)
 
@@ -102,11 +102,11 @@ class SharesTest(LiveTest):
         self.files = {}
         for _ in range(2):
             self.submit(live, 64321, gpus=2, processes=2)
-        until(lambda: len(live.tasks()) == 2, 20, "both have begun")
-        begun, halves = time.monotonic(), []
+        until(lambda: len(live.tasks()) == 2, 20, "both have started")
+        start, halves = time.monotonic(), []
         turns = Settings.either(4, 20)
         changes, last, since = 0, None, None
-        while time.monotonic() < begun + turns:
+        while time.monotonic() < start + turns:
             states = []
             for task in live.tasks():
                 state = task.is_frozen()
@@ -137,14 +137,14 @@ class SharesTest(LiveTest):
             task, = live.tasks()
             down, up = [], []
             for _ in range(Settings.either(10, 100)):
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 live.post(f"/v1/jobs/{job}/hold")
                 self.await_frozen(task, True)
-                down.append(1000 * (time.perf_counter() - begun))
-                begun = time.perf_counter()
+                down.append(1000 * (time.perf_counter() - start))
+                start = time.perf_counter()
                 live.post(f"/v1/jobs/{job}/release")
                 self.await_frozen(task, False)
-                up.append(1000 * (time.perf_counter() - begun))
+                up.append(1000 * (time.perf_counter() - start))
             Figures.add("suspending", f"asked to frozen, {title}, ms: median / p99", f"{statistics.median(down):.1f} / {quantile(down, 0.99):.1f}")
             Figures.add("suspending", f"asked to running again, {title}, ms: median / p99", f"{statistics.median(up):.1f} / {quantile(up, 0.99):.1f}")
             live.post(f"/v1/jobs/{job}/cancel")

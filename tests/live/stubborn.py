@@ -27,10 +27,10 @@ class StubbornTest(LiveTest):
     def test_one_that_ignores_sigterm_is_killed_after_the_grace(self):
         job = self.live.submit(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"])
         self.says(job, "ready")
-        begun = time.monotonic()
+        start = time.monotonic()
         self.live.post(f"/v1/jobs/{job}/cancel")
         until(lambda: not self.live.processes(), 20, "it is gone")
-        took = time.monotonic() - begun
+        took = time.monotonic() - start
         self.assertGreaterEqual(took, 0.95)
         self.assertEqual(self.live.job(job)["state"], "cancelled")
         Figures.add("stubborn jobs", "cancel to gone, of one that ignores SIGTERM, ms (grace 1,000)", f"{1000 * took:.0f}")
@@ -99,11 +99,11 @@ class StubbornTest(LiveTest):
         self.assertEqual(frozen, {pid for pid, state in task.descendants() if state not in "ZX"})
         self.live.post(f"/v1/jobs/{job}/release")
         self.live.await_state(job, "running")
-        begun = time.monotonic()
+        start = time.monotonic()
         self.live.post(f"/v1/jobs/{job}/cancel")
         until(lambda: not self.live.processes(), 30, "all of it is gone")
         Figures.add("stubborn jobs", f"fork bomb of {len(frozen)} processes: cancel to gone, ms (grace 1,000)",
-                    f"{1000 * (time.monotonic() - begun):.0f}")
+                    f"{1000 * (time.monotonic() - start):.0f}")
         self.assert_clean_end(self.live)
 
     def test_one_that_fills_its_log_does_not_hold_up_the_daemon(self):
@@ -111,49 +111,49 @@ class StubbornTest(LiveTest):
         job = self.live.submit(["sh", "-c", f"head -c {mib << 20} /dev/zero; echo done >end"])
         slowest = 0
         while not (self.live.work / "end").exists():
-            begun = time.monotonic()
+            start = time.monotonic()
             state = self.live.job(job)["state"]
-            slowest = max(slowest, time.monotonic() - begun)
+            slowest = max(slowest, time.monotonic() - start)
             self.assertNotIn(state, ("failed", "cancelled", "held"))
         self.assertEqual(self.live.await_end(job)["state"], "finished")
         self.assertEqual((self.live.folder / f"logs/{job}.log").stat().st_size, mib << 20)
         Figures.add("stubborn jobs", f"slowest answer while a job writes {mib} MiB of output, ms", f"{1000 * slowest:.0f}")
 
     def test_200_that_exit_at_once(self):
-        begun = time.monotonic()
+        start = time.monotonic()
         jobs = [self.live.submit(["true" if i % 2 else "false"]) for i in range(200)]
         for i, job in enumerate(jobs):
             ended = self.live.await_end(job, limit_s=120)
             self.assertEqual(ended["exit_code"], (i + 1) % 2, ended)
-        Figures.add("stubborn jobs", "jobs that exit at once, a second", f"{200 / (time.monotonic() - begun):.0f}")
+        Figures.add("stubborn jobs", "jobs that exit at once, a second", f"{200 / (time.monotonic() - start):.0f}")
         self.assert_clean_end(self.live)
 
     def test_one_whose_shim_is_killed_begins_again(self):
-        job = self.live.submit(["sh", "-c", "echo begun $FAIRLEAD_RESTART_COUNT; while [ ! -e go ]; do sleep 0.05; done"])
-        self.says(job, "begun 0")
+        job = self.live.submit(["sh", "-c", "echo started $FAIRLEAD_RESTART_COUNT; while [ ! -e go ]; do sleep 0.05; done"])
+        self.says(job, "started 0")
         task, = self.live.tasks()
         os.kill(task.shim, signal.SIGKILL)
-        self.says(job, "begun 1")
+        self.says(job, "started 1")
         (self.live.work / "go").touch()
         self.assertEqual(self.live.await_end(job)["state"], "finished")
         self.assert_clean_end(self.live)
 
     def test_one_that_has_had_its_time_is_ended(self):
         job = self.live.submit(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done"], limit_s=1)
-        begun = time.monotonic()
+        start = time.monotonic()
         ended = self.live.await_end(job, limit_s=20)
         self.assertEqual((ended["state"], ended["reason"]), ("failed", "time limit of 1s reached"))
         self.assertAlmostEqual(ended["gpu_s"], 1, delta=0.1)
         until(lambda: not self.live.processes(), 20, "it is gone")
         Figures.add("stubborn jobs", "start to gone, of one with a limit of 1,000 ms that ignores SIGTERM, ms (grace 1,000)",
-                    f"{1000 * (time.monotonic() - begun):.0f}")
+                    f"{1000 * (time.monotonic() - start):.0f}")
         self.assert_clean_end(self.live)
 
     def test_one_that_ends_badly_is_started_again_as_often_as_it_may(self):
-        fails = "echo begun $FAIRLEAD_RESTART_COUNT; [ -e go ] && [ $FAIRLEAD_RESTART_COUNT = 2 ] || exit 7"
+        fails = "echo started $FAIRLEAD_RESTART_COUNT; [ -e go ] && [ $FAIRLEAD_RESTART_COUNT = 2 ] || exit 7"
         job = self.live.submit(["sh", "-c", fails], retries=2)
         self.assertEqual(self.live.await_end(job)["exit_code"], 7)
-        self.assertEqual(self.live.output(job).split("\n")[:3], ["begun 0", "begun 1", "begun 2"])
+        self.assertEqual(self.live.output(job).split("\n")[:3], ["started 0", "started 1", "started 2"])
         (self.live.work / "go").touch()
         job = self.live.submit(["sh", "-c", fails], retries=2)
         ended = self.live.await_end(job)
@@ -161,9 +161,9 @@ class StubbornTest(LiveTest):
         self.assert_clean_end(self.live)
 
     def test_one_that_ends_badly_while_no_daemon_is_there_is_started_again_by_the_next(self):
-        job = self.live.submit(["sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.05; done; [ -e twice ] || exit 7"],
+        job = self.live.submit(["sh", "-c", "echo started; while [ ! -e go ]; do sleep 0.05; done; [ -e twice ] || exit 7"],
                                retries=1)
-        self.says(job, "begun")
+        self.says(job, "started")
         self.live.kill()
         (self.live.work / "go").touch()
         until(lambda: not self.live.processes(), 20, "it has ended")

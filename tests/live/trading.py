@@ -42,11 +42,11 @@ class TradingTest(LiveTest):
             for file in files[uid]:
                 live.submit(["perl", "-MIO::Handle", "-e", TRAIN, str(file), str(power)], uid=uid, model=f"power-{power}")
         until(lambda: all(file.exists() for uid in USERS for file in files[uid]), 120, "all have made steps")
-        begun = time.monotonic()
-        until(lambda: time.monotonic() > begun + learn_s, learn_s + 10, "speeds are learnt")
-        before, begun = self.steps(files), time.monotonic()
-        until(lambda: time.monotonic() > begun + measure_s, measure_s + 10)
-        took = time.monotonic() - begun
+        start = time.monotonic()
+        until(lambda: time.monotonic() > start + learn_s, learn_s + 10, "speeds are learnt")
+        before, start = self.steps(files), time.monotonic()
+        until(lambda: time.monotonic() > start + measure_s, measure_s + 10)
+        took = time.monotonic() - start
         after = self.steps(files)
         trades = sum(record["kind"] == "note" and "trade" in record.values() for record in live.records())
         live.remove()

@@ -36,7 +36,7 @@ class Script : public Policy {
  private:
   static void make(const Move& move, Plan& plan) {
     const JobId job(move.job);
-    if (plan.holds(job)) plan.stop(job);
+    if (plan.holds(job)) plan.stop(job, StopCause::kTurn);
     for (Slice slice : move.gang) plan.take(slice.node, slice.gpus);
     if (!move.gang.empty()) plan.place(job);
   }

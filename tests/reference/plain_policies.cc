@@ -89,7 +89,7 @@ class Plain : public Policy {
         chosen.emplace_back(job, types);
       }
     }
-    for (JobId job : victims) plan.stop(job);
+    for (JobId job : victims) plan.stop(job, StopCause::kPriority);
     for (auto [job, types] : chosen) {
       if (!put(view, plan, job, types)) put(view, plan, job, view.jobs.types[job]);
     }

@@ -65,9 +65,7 @@ std::string text_of(const Record& record) {
                    fmt::format(", retry at {}s", to_seconds(failed.retry));
           },
           [&](const record::Stop& stop) {
-            constexpr std::string_view kCauses[] = {"", " to cancel it", " to hold it"};
-            return job("stop", stop.job) +
-                   std::string(kCauses[static_cast<std::size_t>(stop.cause)]);
+            return job("stop", stop.job) + fmt::format(": {}", stop_cause_name(stop.cause));
           },
           [](const record::Stopped& stopped) {
             return "stopped " + text(stopped.job, stopped.hold);

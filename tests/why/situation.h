@@ -30,8 +30,9 @@ struct Situation {
   std::int64_t until_s = 1'000'000;
 };
 
-// Writes the journal of the run into a folder of the test's own. REQUIRES: it is valid.
-inline std::string recorded(const Situation& situation) {
+// Writes the journal of the run, under `policy` if it is not null, into a folder of the test's own. REQUIRES: it
+// is valid.
+inline std::string recorded(const Situation& situation, std::unique_ptr<Policy> policy = nullptr) {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / fmt::format("why_{}", test->name());
@@ -50,7 +51,14 @@ inline std::string recorded(const Situation& situation) {
                           .seed = 3,
                           .until = {situation.until_s * 1000}};
   JournalFile journal = JournalFile::create(folder / kJournalName).value();
-  run_policy(std::move(inputs), situation.policy, {&journal});
+  if (policy == nullptr) {
+    run_policy(std::move(inputs), situation.policy, {&journal});
+  } else {
+    inputs.policy = std::move(policy);
+    Simulation simulation = Simulation::make(std::move(inputs)).value();
+    simulation.add_sink(journal);
+    FL_CHECK(simulation.run().has_value());
+  }
   FL_CHECK(journal.close().has_value());
   return folder.string();
 }

@@ -38,7 +38,9 @@ TEST(WhySituations, AJobThatCameLaterGoesFirst) {
       "CAUSE   WAITED    SHARE  MEANING\n"
       "passed  1m 40s  100.0 %  jobs that came later went first\n"
       "\n"
-      "It waited 1m 40s from 10s on, after it was stopped for j1 (bob, 4 GPUs):\n"
+      "It waited 1m 40s from 10s on, after it was stopped for j1 (bob, 4 GPUs), because a job "
+      "ahead "
+      "of it in the order needed its GPUs:\n"
       "  10s for 1m 40s: jobs that came later went first.\n"
       "    Free: 0 of 4 V100.\n"
       "    Instead of it: bob 4.\n"
@@ -126,12 +128,14 @@ TEST(WhySituations, OthersHaveTheirTurnWhereItIsKept) {
                             .policy = "gandiva-fair:balance=false"},
                            "j1");
   EXPECT_EQ(causes(found), "home 20s");
-  EXPECT_NE(why_job_text(found, TextStyle::kPlain)
-                .find("It waited 20s from 1m on, after it was stopped for j3 (cy, 1 GPU):\n"
-                      "  1m for 20s: others had their turn on the GPUs it is kept on.\n"
-                      "    Free: 2 of 4 V100; together on one node at most 1.\n"
-                      "    Instead of it: cy 2.\n"),
-            std::string::npos);
+  EXPECT_NE(
+      why_job_text(found, TextStyle::kPlain)
+          .find("It waited 20s from 1m on, after it was stopped for j3 (cy, 1 GPU), because its "
+                "turn was over:\n"
+                "  1m for 20s: others had their turn on the GPUs it is kept on.\n"
+                "    Free: 2 of 4 V100; together on one node at most 1.\n"
+                "    Instead of it: cy 2.\n"),
+      std::string::npos);
 }
 
 TEST(WhySituations, ItsUserHasItsShare) {

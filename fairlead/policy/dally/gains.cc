@@ -50,7 +50,7 @@ DallyMoves::Pace DallyMoves::pace_there(const View& view, Plan& plan, const Seek
   if (!crowding_.is_seen() || offer.place.tier == DallyTier::kNode) return pace;
   const Plan::Mark before = plan.mark();
   for (JobId victim : offer.victims) {
-    plan.stop(victim);
+    plan.stop(victim, StopCause::kPriority);
     crowding_.stopped(victim);
   }
   place_there(view, plan, offer.place, job);

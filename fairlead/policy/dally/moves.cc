@@ -120,7 +120,7 @@ void DallyMoves::improve(const View& view, Plan& plan, const Seeker& seeker) {
   const Plan::Mark before = plan.mark();
   if (seeker.is_running) {  // it may stay on some of its GPUs
     victims_.changed(plan.gang(job));
-    plan.stop(job);
+    plan.stop(job, StopCause::kMove);
     crowding_.stopped(job);
   }
   const std::optional<Offer> offer = best_offer(view, plan, seeker);
@@ -176,7 +176,7 @@ void DallyMoves::carry_out(const View& view, Plan& plan, const Seeker& seeker, c
   const JobId job = seeker.key.job;
   for (JobId stopped : offer.victims) {
     victims_.settle(plan, stopped);
-    plan.stop(stopped);
+    plan.stop(stopped, StopCause::kPriority);
     crowding_.stopped(stopped);
     waiting_.add(view, order_.queue(view, stopped));
     plan.note(note::MadeRoom{stopped, job});

@@ -19,20 +19,8 @@ constexpr OptionSpec kOptions[] = {
     integer_option("rack_s", "900", "seconds", 0, 30 * kDay,
                    "How long a job waits before it accepts GPUs anywhere, at least node_s; with "
                    "auto, until waits are recorded; chosen."),
-    integer_option("least_s", "1", "seconds", 0, kDay,
+    integer_option("least_s", "1", "seconds", 0, DallyTimers::kMost.ms / 1000,
                    "With auto: lower bound of a timer; chosen."),
-    integer_option("most_s", "43200", "seconds", 1, 30 * kDay,
-                   "With auto: upper bound of a timer; chosen."),
-    integer_option("samples", "30", "jobs", 1, 1000,
-                   "With auto: number of most recent waits that a timer is computed from; chosen."),
-    integer_option("age_h", "24", "hours", 1, 720,
-                   "With auto: ignore waits recorded longer ago than this; chosen."),
-    real_option(
-        "quantile", "0", "", 0, 1,
-        "With auto: a timer is this quantile of the recorded waits, or their mean if 0; chosen."),
-    real_option("patience", "1", "", 0, 1000,
-                "With auto: a job waits at least this multiple of the running time that it would "
-                "lose at the wider tier; 0: timers alone; ours."),
     choice_option("preempt", "both", "none/las/network/both",
                   "Which running jobs a job may stop: none, jobs of a later class (las), jobs less "
                   "sensitive to the network (network), or either (both)."),
@@ -63,20 +51,12 @@ Result<DallyOptions> dally_options(const PolicyOptions& options) {
     return input_error("policy dally: limits_gpu_s must increase by whole numbers: {}",
                        options.text("limits_gpu_s"));
   }
-  if (options.integer("least_s") > options.integer("most_s")) {
-    return input_error("policy dally: least_s is above most_s: {}", options.integer("least_s"));
-  }
   return DallyOptions{
       .timers = {.mode = options.choice(
                      "mode", {Mode::kAuto, Mode::kManual, Mode::kNoWait, Mode::kFullyConsolidated}),
                  .node = options.duration("node_s"),
                  .rack = options.duration("rack_s"),
-                 .least = options.duration("least_s"),
-                 .most = options.duration("most_s"),
-                 .samples = static_cast<std::size_t>(options.integer("samples")),
-                 .age = options.duration("age_h"),
-                 .quantile = options.real("quantile")},
-      .patience = options.real("patience"),
+                 .least = options.duration("least_s")},
       .preempt = options.choice("preempt",
                                 {Preempt::kNone, Preempt::kLas, Preempt::kNetwork, Preempt::kBoth}),
       .score = options.choice("score", {DallyScore::kNwSens, DallyScore::kSlowdown}),

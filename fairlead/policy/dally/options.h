@@ -22,7 +22,6 @@ enum class DallyScore : std::uint8_t {
 
 struct DallyOptions {
   DallyTimerOptions timers;
-  double patience;  // for tuned timers: a job waits at least this multiple of its loss
   DallyPreempt preempt;
   DallyScore score;
   std::vector<std::int64_t> limits_gpu_s;  // at which a job leaves its class, increasing
@@ -36,8 +35,7 @@ struct DallyOptions {
   bool tunes_timers() const { return timers.mode == DallyTimerOptions::Mode::kAuto; }
 };
 
-// Errors: limits that do not increase; contradictory bounds of timers. REQUIRES: they are
-// options of "dally".
+// Error: limits that do not increase. REQUIRES: they are options of "dally".
 Result<DallyOptions> dally_options(const PolicyOptions& options);
 
 }  // namespace fairlead

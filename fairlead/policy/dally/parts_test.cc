@@ -100,7 +100,7 @@ TEST(DallyPlaces, AreTheTightestAndAcrossRacksTheFewest) {
   ASSERT_TRUE(node);
   EXPECT_EQ(node->range.begin, 1U) << "what the gang left of its rack";
   EXPECT_FALSE(tightest_place(parts.view(), parts.plan(), DallyTier::kRack, kV100, {9, 1}));
-  parts.plan().stop(kSix);
+  parts.plan().stop(kSix, StopCause::kPriority);
   parts.plan().take(NodeId(0), 4);
   parts.plan().place(kTwo);
   const auto across =

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 namespace fairlead {
 
@@ -32,26 +31,18 @@ DallyTimers::Timers DallyTimers::of(std::size_t size_class, Time now) {
 
 Duration DallyTimers::tuned(Window& window, Time now, Duration fallback) const {
   if (now <= window.until) return window.timer;
-  std::vector<std::int64_t> waits_ms;
-  Int128 sum = 0;
+  Int128 sum_ms = 0;
+  std::int64_t count = 0;
   window.until = Time::never();
   for (const Sample& sample : window.samples) {
-    if (now - sample.at > options_.age) continue;
-    window.until = std::min(window.until, sample.at + options_.age);
-    waits_ms.push_back(sample.waited.ms);
-    sum += sample.waited.ms;
+    if (now - sample.at > kAge) continue;
+    window.until = std::min(window.until, sample.at + kAge);
+    sum_ms += sample.waited.ms;
+    ++count;
   }
-  Duration timer = fallback;
-  if (!waits_ms.empty()) {
-    timer.ms = static_cast<std::int64_t>(sum / static_cast<std::int64_t>(waits_ms.size()));
-    if (options_.quantile > 0) {
-      const double rank = std::ceil(options_.quantile * static_cast<double>(waits_ms.size())) - 1;
-      const auto at = waits_ms.begin() + std::max(static_cast<std::ptrdiff_t>(rank), {});
-      std::ranges::nth_element(waits_ms, at);
-      timer.ms = *at;
-    }
-  }
-  window.timer = std::clamp(timer, options_.least, options_.most);
+  const Duration timer =
+      count == 0 ? fallback : Duration{static_cast<std::int64_t>(sum_ms / count)};
+  window.timer = std::clamp(timer, options_.least, kMost);
   return window.timer;
 }
 
@@ -60,7 +51,7 @@ void DallyTimers::accepted(std::size_t size_class, DallyTier tier, Time now, Dur
   Window& window = windows_[size_class][tier == DallyTier::kNode ? 0 : 1];
   std::vector<Sample>& samples = window.samples;
   FL_CHECK(samples.empty() || samples.back().at <= now);
-  if (samples.size() >= options_.samples) samples.erase(samples.begin());
+  if (samples.size() >= kSamplesMax) samples.erase(samples.begin());
   samples.push_back({now, waited});
   window.until = {-1};
 }

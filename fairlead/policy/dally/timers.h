@@ -3,10 +3,10 @@
 // tuner is ours.
 //
 // For each size class and tier, the tuner keeps the waits of the last jobs that accepted that tier,
-// in a sliding window: at most `samples`, none older than `age`. A timer is the mean or a
-// quantile of its window: it pays to wait as long as offers have lately taken to come. Without
-// samples it falls back to the fixed value. A job therefore waits no longer than that for a tier
-// that is never offered any more.
+// in a sliding window: at most kSamplesMax, none older than kAge. A timer is the mean of its
+// window: it pays to wait as long as offers have lately taken to come. Without samples it falls
+// back to the fixed value. A job therefore waits no longer than that for a tier that is never
+// offered any more.
 //
 // In every mode a rack timer is at least as long as the node timer. Invariant: samples of a window
 // are in order of time.
@@ -27,16 +27,16 @@ struct DallyTimerOptions {
   Mode mode;
   Duration node;  // fixed in manual mode, else the timer without samples
   Duration rack;
-  Duration least;  // a tuned timer is clamped
-  Duration most;
-  std::size_t samples;
-  Duration age;
-  double quantile;  // 0: the mean
+  Duration least;  // lower bound of a tuned timer, at most DallyTimers::kMost
 };
 
 class DallyTimers {
  public:
   static constexpr Duration kForever = {kMsMax};
+  // Chosen: the upper bound of a tuned timer, and the waits that it is computed from.
+  static constexpr Duration kMost = seconds(43'200);
+  static constexpr std::size_t kSamplesMax = 30;
+  static constexpr Duration kAge = seconds(86'400);
 
   // Waiting times after which a job accepts a rack, and the network. node <= rack.
   struct Timers {
@@ -50,11 +50,11 @@ class DallyTimers {
   static std::size_t size_class(std::uint32_t gpus);
   static constexpr std::size_t kSizeClasses = 33;
 
-  // Returns the timers of a class. O(1); after a sample was added or grew too old, O(samples).
+  // Returns the timers of a class. O(1); after a sample was added or grew too old, O(kSamplesMax).
   // REQUIRES: now never goes back.
   Timers of(std::size_t size_class, Time now);
   // Called when a job of that class accepted a gang of that tier after `waited`. REQUIRES: now
-  // never goes back. O(samples).
+  // never goes back. O(kSamplesMax).
   void accepted(std::size_t size_class, DallyTier tier, Time now, Duration waited);
 
   void fields(Archive& archive);

@@ -14,7 +14,7 @@ using Mode = DallyTimerOptions::Mode;
 constexpr Time at_s(std::int64_t s) { return {s * 1000}; }
 
 DallyTimerOptions small_options() {
-  return dally_options(options_named("dally:samples=3,age_h=1,least_s=10,most_s=1000"))->timers;
+  return dally_options(options_named("dally:least_s=10"))->timers;
 }
 
 TEST(DallyTimers, SizeClassesArePowersOfTwo) {
@@ -37,42 +37,27 @@ TEST(DallyTimers, AreTheMeanOfTheLastWaits) {
   DallyTimers timers(small_options());
   timers.accepted(3, DallyTier::kNode, at_s(0), seconds(100));
   EXPECT_EQ(timers.of(3, at_s(0)).node, seconds(100));
-  timers.accepted(3, DallyTier::kNode, at_s(1), seconds(200));
-  timers.accepted(3, DallyTier::kNode, at_s(2), seconds(300));
-  EXPECT_EQ(timers.of(3, at_s(2)).node, seconds(200));
-  timers.accepted(3, DallyTier::kNode, at_s(3), seconds(700));  // the first leaves the window
-  EXPECT_EQ(timers.of(3, at_s(3)).node, seconds(400));
+  for (int i = 1; i < 30; ++i) timers.accepted(3, DallyTier::kNode, at_s(i), seconds(400));
+  EXPECT_EQ(timers.of(3, at_s(30)).node, seconds(390));
+  timers.accepted(3, DallyTier::kNode, at_s(30), seconds(700));  // the first leaves the window
+  EXPECT_EQ(timers.of(3, at_s(30)).node, seconds(410));
 }
 
-TEST(DallyTimers, AreAQuantileByNearestRank) {
-  DallyTimerOptions options = small_options();
-  options.samples = 10;
-  for (const auto& [quantile, expected_s] :
-       {std::pair(0.25, 100), std::pair(0.5, 200), std::pair(0.9, 400), std::pair(1.0, 400)}) {
-    options.quantile = quantile;
-    DallyTimers timers(options);
-    for (std::int64_t wait_s : {400, 100, 300, 200}) {
-      timers.accepted(3, DallyTier::kNode, at_s(0), seconds(wait_s));
-    }
-    EXPECT_EQ(timers.of(3, at_s(0)).node, seconds(expected_s)) << quantile;
-  }
-}
-
-TEST(DallyTimers, ForgetWhatIsOld) {
+TEST(DallyTimers, ForgetWaitsOfTheDayBefore) {
   DallyTimers timers(small_options());
   timers.accepted(3, DallyTier::kNode, at_s(0), seconds(100));
   timers.accepted(3, DallyTier::kNode, at_s(600), seconds(200));
-  EXPECT_EQ(timers.of(3, at_s(3600)).node, seconds(150));
-  EXPECT_EQ(timers.of(3, at_s(3601)).node, seconds(200));
-  EXPECT_EQ(timers.of(3, at_s(4201)).node, seconds(300));  // the default
+  EXPECT_EQ(timers.of(3, at_s(86'400)).node, seconds(150));
+  EXPECT_EQ(timers.of(3, at_s(86'401)).node, seconds(200));
+  EXPECT_EQ(timers.of(3, at_s(87'001)).node, seconds(300));  // the default
 }
 
 TEST(DallyTimers, AreClamped) {
   DallyTimers timers(small_options());
   timers.accepted(3, DallyTier::kNode, at_s(0), seconds(0));
   EXPECT_EQ(timers.of(3, at_s(0)).node, seconds(10));
-  timers.accepted(4, DallyTier::kNode, at_s(0), seconds(5000));
-  EXPECT_EQ(timers.of(4, at_s(0)).node, seconds(1000));
+  timers.accepted(4, DallyTier::kNode, at_s(0), seconds(50'000));
+  EXPECT_EQ(timers.of(4, at_s(0)).node, seconds(43'200));
 }
 
 TEST(DallyTimers, OfRacksAreAtLeastThoseOfNodes) {
@@ -113,14 +98,12 @@ RC_GTEST_PROP(DallyTimersProperty, AreThoseOfAllSamplesLookedThroughAnew, ()) {
     std::int64_t waited_ms;
   };
   DallyTimerOptions options = small_options();
-  options.samples = static_cast<std::size_t>(*rc::gen::inRange(1, 8));
-  options.quantile = *rc::gen::element(0.0, 0.5, 0.9, 1.0);
   DallyTimers timers(options);
   std::vector<Seen> seen;
   Time now{};
-  for (int i = *rc::gen::inRange(1, 40); i > 0; --i) {
-    now = now + milliseconds(*rc::gen::inRange(0, 1'000'000));
-    seen.push_back({now, *rc::gen::inRange(0, 2'000'000)});
+  for (int i = *rc::gen::inRange(1, 80); i > 0; --i) {
+    now = now + milliseconds(*rc::gen::inRange(0, 10'000'000));
+    seen.push_back({now, *rc::gen::inRange(0, 90'000'000)});
     timers.accepted(5, DallyTier::kNode, now, milliseconds(seen.back().waited_ms));
     Writer writer;
     save(timers, writer);
@@ -129,27 +112,17 @@ RC_GTEST_PROP(DallyTimersProperty, AreThoseOfAllSamplesLookedThroughAnew, ()) {
     load(timers, reader);
     RC_ASSERT(reader.ok() && reader.left() == 0U);
   }
-  now = now + milliseconds(*rc::gen::inRange(0, 5'000'000));
+  now = now + milliseconds(*rc::gen::inRange(0, 100'000'000));
 
-  std::vector<std::int64_t> waits;
+  std::int64_t sum = 0;
+  std::int64_t count = 0;
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (i + options.samples < seen.size() || now - seen[i].at > options.age) continue;
-    waits.push_back(seen[i].waited_ms);
+    if (i + 30 < seen.size() || now - seen[i].at > seconds(86'400)) continue;
+    sum += seen[i].waited_ms;
+    ++count;
   }
-  std::ranges::sort(waits);
-  std::int64_t expected = options.node.ms;
-  if (!waits.empty()) {
-    std::int64_t sum = 0;
-    for (std::int64_t wait : waits) sum += wait;
-    const auto count = static_cast<std::int64_t>(waits.size());
-    expected = sum / count;
-    if (options.quantile > 0) {  // the first with that fraction of all at or below it
-      std::size_t rank = 0;
-      while (static_cast<double>(rank + 1) < options.quantile * static_cast<double>(count)) ++rank;
-      expected = waits[rank];
-    }
-  }
-  expected = std::clamp(expected, options.least.ms, options.most.ms);
+  std::int64_t expected = count == 0 ? options.node.ms : sum / count;
+  expected = std::clamp(expected, options.least.ms, seconds(43'200).ms);
   const DallyTimers::Timers found = timers.of(5, now);
   RC_ASSERT(found.node.ms == expected);
   RC_ASSERT(found.rack >= found.node);

@@ -47,7 +47,7 @@ Duration DallyWaiting::worth_waiting(const View& view, JobId job, DallyTier tier
   const double there = tiers.fastest(tier);
   if (!(there > 0) || !(best > there)) return {};
   const double loss_s = to_seconds(view.work.remaining(job)) * (1 / there - 1 / best);
-  return wait_of(options_.patience * loss_s);
+  return wait_of(loss_s);
 }
 
 // Returns the timers of its size; if they are tuned, at least as long as the job's losses.
@@ -83,9 +83,9 @@ Time DallyWaiting::refuses_until(const View& view, JobId job, double rate, doubl
   if (!options_.tunes_timers()) return state.since;
   const double left_s = to_seconds(view.work.remaining(job));
   const double own_s = left_s * std::max(1 / rate - 1 / tiers_.of(view, job).at_best(), 0.0);
-  // The jobs that it slows down lose for its whole stay. Counted in the time of its own GPUs.
+  // Loss of the jobs that it slows down during its whole run, in time of its own GPUs.
   const double others_s = left_s / rate * loss_of_others / view.jobs.gpus[job];
-  const Time until = state.since + wait_of(options_.patience * (own_s + others_s));
+  const Time until = state.since + wait_of(own_s + others_s);
   if (until > view.now && (state.refused_until <= view.now || until < state.refused_until)) {
     state.refused_until = until;
   }

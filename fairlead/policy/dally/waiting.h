@@ -1,7 +1,7 @@
 // The jobs that wait under Dally: since when, and the places that each accepts by now.
 //
 // A job accepts its best tier at once, a rack after its node timer and the network after its rack
-// timer (timers.h). If timers are tuned, no timer of a job is shorter than `patience` times its
+// timer (timers.h). If timers are tuned, no timer of a job is shorter than its
 // loss at the wider tier. It accepts a place there only after waiting as long as the losses that
 // the place causes to it and other jobs, with the present sharing of links. So it loses at most
 // twice the minimum (ours; the rule for renting before one buys, Karlin et al., 1988).

@@ -41,7 +41,7 @@ class Debts {
   // `window`: the time over which shares must be kept.
   Debts(Duration window, Duration round) : window_(window), round_(round) {}
 
-  // Updates debts to now: to be called first in every decision.
+  // Updates the debts to the present time. Called first in every decision.
   void settle(Time now);
   // Sets the GPUs due and held from now on, for a cluster of `gpus`. Called last in every decision.
   void expect(const Users& users, double gpus, std::span<const Ask> asks);

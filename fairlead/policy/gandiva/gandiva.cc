@@ -203,7 +203,7 @@ void Gandiva::leave_node(const View& view, Plan& plan, NodeId node) {
   });
   std::ranges::sort(leaving);
   for (JobId job : leaving) {
-    if (plan.holds(job)) plan.stop(job);
+    if (plan.holds(job)) plan.stop(job, StopCause::kDrain);
     leave_home(job);
     wait_for_home(view, job);
   }
@@ -429,7 +429,7 @@ void Gandiva::consider_moving(const View& view, Plan& plan, JobId job) {
   Home home = find_room(view, job);
   if (!home.empty() && (waits || home.size() < nodes)) {
     if (turns_.waits(job)) turns_.end_wait(job);
-    if (plan.holds(job)) plan.stop(job);
+    if (plan.holds(job)) plan.stop(job, StopCause::kMove);
     turns_.wait(job, queue_of(home));
     set_affinity(home, gpus);
     homes_[job] = std::move(home);
@@ -465,7 +465,7 @@ void Gandiva::give_turns(Plan& plan) {
       });
   for (JobId job : ending_) {
     if (take_spare(homes_[job])) continue;
-    plan.stop(job);
+    plan.stop(job, StopCause::kTurn);
     turns_.wait(job, queue_of(homes_[job]));
   }
   for (JobId job : starts_) {

@@ -133,7 +133,7 @@ void Admission::rotate(const View& view, const PutOut& put_out) {
 
 void Admission::rotate(const View& view, UserId user, const PutOut& put_out) {
   const std::size_t places = places_to_give(view, user);
-  for (std::size_t i = 0; i < places; ++i) put_out(kept_[i].job);
+  for (std::size_t i = 0; i < places; ++i) put_out(kept_[i].job, StopCause::kTurn);
 }
 
 // Lists the user's admitted jobs of a higher class than `least`, the jobs with the most GPU time first.
@@ -199,7 +199,7 @@ void Admission::make_room_in_group(const View& view, UserId user, const PutOut& 
   }
   kept_.resize(places);
   if (wanted > 0) return;
-  for (const Kept& kept : kept_) put_out(kept.job);
+  for (const Kept& kept : kept_) put_out(kept.job, StopCause::kQuota);
 }
 
 // Lists the users that share a quota with the user and are more than a turn ahead of it.
@@ -223,7 +223,7 @@ bool Admission::make_room(const View& view, const PutOut& put_out) {
   }
   const JobId job = furthest_ahead(view, newcomer);
   if (job.is_none()) return false;
-  put_out(job);
+  put_out(job, StopCause::kShare);
   return true;
 }
 

@@ -34,7 +34,7 @@ namespace fairlead {
 class Admission {
  public:
   // Takes a job out of its home, and puts it outside.
-  using PutOut = std::function<void(JobId)>;
+  using PutOut = std::function<void(JobId, StopCause)>;
 
   struct Options {
     double jobs_per_gpu_max;  // limit of a user's admitted jobs, in their GPUs per GPU it is

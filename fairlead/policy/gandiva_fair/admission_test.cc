@@ -35,7 +35,7 @@ struct Gate : Town {
   }
   void rotate() {
     accounts.update(now);
-    admission.rotate(view(), [this](JobId job) {
+    admission.rotate(view(), [this](JobId job, StopCause) {
       if (homes.of(job).holds) hold(job, false);
       homes.move_out(view(), job);
       admission.put_last(view(), job);

@@ -77,8 +77,8 @@ void GandivaFair::evict(const View& view, JobId job) {
 }
 
 // Takes the job out of its home; it returns when it is its turn.
-void GandivaFair::put_out(const View& view, Plan& plan, JobId job) {
-  if (homes_.of(job).holds) stop(view, plan, job);
+void GandivaFair::put_out(const View& view, Plan& plan, JobId job, StopCause cause) {
+  if (homes_.of(job).holds) stop(view, plan, job, cause);
   homes_.move_out(view, job);
   admission_.put_last(view, job);
 }
@@ -103,7 +103,7 @@ void GandivaFair::empty_node(const View& view, Plan& plan, NodeId node) {
   homes_.list_jobs(node, leaving_);
   for (auto job = leaving_.rbegin(); job != leaving_.rend(); ++job) {
     if (plan.holds(*job)) {
-      stop(view, plan, *job);
+      stop(view, plan, *job, StopCause::kDrain);
     } else if (homes_.of(*job).holds) {
       homes_.set_holds(view, *job, false);  // its eviction, or its end, is in the news to come
     }
@@ -139,7 +139,7 @@ bool GandivaFair::begin_contention(const View& view) {
 // Lets jobs that had more make room for jobs outside that had less.
 void GandivaFair::rotate(const View& view, Plan& plan) {
   accounts_.update(view.now);
-  admission_.rotate(view, [&](JobId job) { put_out(view, plan, job); });
+  admission_.rotate(view, [&](JobId job, StopCause cause) { put_out(view, plan, job, cause); });
 }
 
 void GandivaFair::run_quantum(const View& view, Plan& plan) {
@@ -222,13 +222,15 @@ void GandivaFair::start(const View& view, Plan& plan, JobId job) {
   homes_.set_holds(view, job, true);
 }
 
-void GandivaFair::stop(const View& view, Plan& plan, JobId job) {
-  plan.stop(job);
+void GandivaFair::stop(const View& view, Plan& plan, JobId job, StopCause cause) {
+  plan.stop(job, cause);
   homes_.set_holds(view, job, false);
 }
 
 void GandivaFair::stop_unless_chosen(const View& view, Plan& plan, const StrideClient& client) {
-  if (!client.chosen && homes_.of(client.job).holds) stop(view, plan, client.job);
+  if (!client.chosen && homes_.of(client.job).holds) {
+    stop(view, plan, client.job, StopCause::kTurn);
+  }
 }
 
 void GandivaFair::start_if_chosen(const View& view, Plan& plan, const StrideClient& client) {
@@ -238,7 +240,7 @@ void GandivaFair::start_if_chosen(const View& view, Plan& plan, const StrideClie
 // Returns a function that carries moves out. Valid as long as the arguments.
 CarryOut GandivaFair::mover(const View& view, Plan& plan) {
   return [this, &view, &plan](const Move& move) {
-    if (homes_.of(move.job).holds) stop(view, plan, move.job);
+    if (homes_.of(move.job).holds) stop(view, plan, move.job, StopCause::kMove);
     homes_.move(view, move.job, move.to);
     cool_down_.on_move(move.job, view.now);
   };

@@ -70,7 +70,7 @@ class GandivaFair : public Policy {
   void apply_event(const View& view, Plan& plan, const Event& event);
   void arrive(const View& view, JobId job);
   void evict(const View& view, JobId job);
-  void put_out(const View& view, Plan& plan, JobId job);
+  void put_out(const View& view, Plan& plan, JobId job, StopCause cause);
   void leave(const View& view, JobId job);
   void empty_node(const View& view, Plan& plan, NodeId node);
   void resize_node(const View& view, Plan& plan, NodeId node);
@@ -88,7 +88,7 @@ class GandivaFair : public Policy {
   void ask_to_be_woken(const View& view, Plan& plan);
   // Starts and stops.
   void start(const View& view, Plan& plan, JobId job);
-  void stop(const View& view, Plan& plan, JobId job);
+  void stop(const View& view, Plan& plan, JobId job, StopCause cause);
   void stop_unless_chosen(const View& view, Plan& plan, const StrideClient& client);
   void start_if_chosen(const View& view, Plan& plan, const StrideClient& client);
   CarryOut mover(const View& view, Plan& plan);

@@ -315,7 +315,7 @@ void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) 
   }
   for (std::size_t at = 0; at < rows_.size(); ++at) {
     if (keeps[at]) continue;
-    if (plan.holds(rows_[at].job)) plan.stop(rows_[at].job);
+    if (plan.holds(rows_[at].job)) plan.stop(rows_[at].job, StopCause::kRound);
     rows_[at].type = kNoType;
   }
   std::ranges::stable_sort(moving, std::greater<>(),
@@ -334,7 +334,7 @@ void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) 
 
 void Gavel::run_in_order(const View& view, Plan& plan, std::span<const RoundPick> picks) {
   for (Row& row : rows_) {
-    if (plan.holds(row.job)) plan.stop(row.job);
+    if (plan.holds(row.job)) plan.stop(row.job, StopCause::kRound);
     row.type = kNoType;
   }
   for (const RoundPick& pick : picks) {

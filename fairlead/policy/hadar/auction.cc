@@ -343,7 +343,7 @@ void HadarAuction::carry_out(Plan& plan) {
   for (std::size_t i = 0; i < bids_.size(); ++i) {
     const JobId job = bids_[i].job;
     if (plan.holds(job) && !keeps(plan, bids_[i], dual_->gang(i))) {
-      plan.stop(job);
+      plan.stop(job, dual_->gang(i).empty() ? StopCause::kRound : StopCause::kMove);
       edited_.push_back(job);
     }
   }

@@ -64,7 +64,7 @@ class Draft {
       if (!text.empty()) text += ' ';
       text += fmt::format("n{}:{}", slice.node.row(), slice.gpus);
     }
-    plan_.stop(JobId(1));
+    plan_.stop(JobId(1), StopCause::kTurn);
     return text;
   }
 

@@ -107,7 +107,7 @@ TypeMask Preemption::claim(std::uint32_t gpus, TypeMask types) {
 }
 
 void Preemption::carry_out(const PlacementOf& placement_of, const View& view, Plan& plan) {
-  for (JobId job : victims_) plan.stop(job);
+  for (JobId job : victims_) plan.stop(job, StopCause::kPriority);
   for (const Chosen& chosen : chosen_) {
     const JobId job = chosen.key.job;
     const Placement placement = placement_of(chosen.level);

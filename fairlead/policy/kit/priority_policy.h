@@ -18,7 +18,9 @@
 #pragma once
 
 #include "fairlead/policy/kit/preemption.h"
+#include "fairlead/policy/placement_traits.h"
 
+#include <memory>
 #include <vector>
 
 namespace fairlead {
@@ -33,7 +35,10 @@ class PriorityPolicy : public Policy {
   // `quantum`: while jobs wait, the order is checked again at every multiple of it; zero: only when
   // jobs come or go.
   PriorityPolicy(Placement placement, TieOrder ties, Duration quantum)
-      : placement_(placement), ties_(ties), quantum_(quantum) {}
+      : placement_(placement), ties_(ties), quantum_(quantum) {
+    set_traits(std::make_shared<const PlacementTraits>(
+        PlacementTraits{.placement = placement, .round = quantum}));
+  }
 
   void decide(const View& view, Plan& plan) override;
   void fields(Archive& archive) override;

@@ -8,6 +8,9 @@
 #pragma once
 
 #include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/placement_traits.h"
+
+#include <memory>
 
 namespace fairlead {
 
@@ -20,7 +23,9 @@ enum class OnMisfit : std::uint8_t {
 class QueuePolicy : public Policy {
  public:
   QueuePolicy(OnMisfit on_misfit, Placement placement)
-      : on_misfit_(on_misfit), placement_(placement) {}
+      : on_misfit_(on_misfit), placement_(placement) {
+    set_traits(std::make_shared<const PlacementTraits>(PlacementTraits{.placement = placement}));
+  }
 
   void decide(const View& view, Plan& plan) override;
   void fields(Archive& archive) override { archive(waiting_); }

@@ -240,7 +240,7 @@ void Optimus::carry_out(const View& view, Plan& plan) {
     const bool keeps =
         share.gpus == share.held && (share.gpus == 0 || share.type == share.held_type);
     if (keeps) continue;
-    if (share.held > 0) plan.stop(jobs_[i]);
+    if (share.held > 0) plan.stop(jobs_[i], StopCause::kRound);
     if (share.gpus > 0) moved.push_back(i);
   }
   std::ranges::stable_sort(moved, {}, [&](std::size_t i) { return shares_[i].gpus; });

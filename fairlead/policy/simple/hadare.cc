@@ -108,7 +108,7 @@ void HadarE::decide(const View& view, Plan& plan) {
   const bool is_round = view.now >= round_end_ || view.running.empty();
   if (is_round) {
     for (Fork& fork : forks_) {
-      if (plan.holds(fork.job)) plan.stop(fork.job);
+      if (plan.holds(fork.job)) plan.stop(fork.job, StopCause::kRound);
       fork.rate = 0;
       fork.copies = 0;
     }

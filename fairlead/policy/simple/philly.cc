@@ -164,7 +164,7 @@ bool Philly::take_back(const View& view, Plan& plan, JobId job) {
   collect_bonus(view, plan);
   const Plan::Mark mark = plan.mark();
   while (stopped_ < bonus_.size()) {
-    plan.stop(bonus_[stopped_++].job);
+    plan.stop(bonus_[stopped_++].job, StopCause::kQuota);
     if (!place_near(view, plan, job)) continue;
     for (std::size_t i = stopped_; i-- > 0;) place_back(view.jobs, plan, bonus_[i].job);
     return true;

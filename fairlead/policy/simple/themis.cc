@@ -145,7 +145,7 @@ class Themis : public Policy {
         no_place_.push_back(shape(view.jobs, job));
         return;
       }
-      plan.stop(order_[kept_].job);
+      plan.stop(order_[kept_].job, StopCause::kTurn);
     }
   }
 

@@ -92,7 +92,7 @@ void StridePolicy::take_turns(const View& view, Plan& plan) {
 
 bool StridePolicy::keep_and_place(const View& view, Plan& plan) const {
   for (const StrideClient& client : queue_) {
-    if (!client.chosen && plan.holds(client.job)) plan.stop(client.job);
+    if (!client.chosen && plan.holds(client.job)) plan.stop(client.job, StopCause::kTurn);
   }
   return std::ranges::all_of(queue_, [&](const StrideClient& client) {
     return !client.chosen || plan.holds(client.job) || give_place(view, plan, client);
@@ -101,7 +101,8 @@ bool StridePolicy::keep_and_place(const View& view, Plan& plan) const {
 
 void StridePolicy::place_in_order(const View& view, Plan& plan) const {
   for (const StrideClient& client : queue_) {
-    if (plan.holds(client.job)) plan.stop(client.job);
+    if (plan.holds(client.job))
+      plan.stop(client.job, client.chosen ? StopCause::kMove : StopCause::kTurn);
   }
   offer_idle(view, plan);
 }

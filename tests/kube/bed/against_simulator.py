@@ -48,10 +48,10 @@ def compare(name, seed, factor, jobs=100):
     told, bins = simulated(POLICIES[name], arrivals)
     with Bed(CLUSTER, SETTINGS, factor) as bed:
         bed.fairlead(scaled(POLICIES[name], factor))
-        begun_ms = play(bed, arrivals, 600)
+        start_ms = play(bed, arrivals, 600)
         history = bed.history()
         judged = Judgement(history, bed.gpus_of_node(), [arrival.ask for arrival in arrivals])
-    holds = Holds(history, factor, begun_ms)
+    holds = Holds(history, factor, start_ms)
     user_of = {arrival.ask.name: arrival.ask.user for arrival in arrivals}
     finish = {job: float(row["finish_s"]) for job, row in told.items() if row["finish_s"]}
     # While all users have waiting jobs: up to the first user's last start.

@@ -7,8 +7,8 @@ import statistics
 class Holds:
     """The runs of jobs: their GPUs with start and end, and the times in which all of the gang trained."""
 
-    def __init__(self, history, factor, begun_ms):
-        self.at = lambda line: (line["at_ms"] - begun_ms) / 1000 * factor
+    def __init__(self, history, factor, start_ms):
+        self.at = lambda line: (line["at_ms"] - start_ms) / 1000 * factor
         self.held, self.trained, self.done, self.began = [], [], {}, {}
         pods, gangs = {}, {}
         for line in history:
@@ -76,8 +76,8 @@ def percentile(values, part):
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else None
 
 
-def figures(history, arrivals, factor, begun_ms, gpus, tickets):
-    holds = Holds(history, factor, begun_ms)
+def figures(history, arrivals, factor, start_ms, gpus, tickets):
+    holds = Holds(history, factor, start_ms)
     submitted = {f"{a.ask.user}/{a.ask.name}": a.at_s for a in arrivals}
     times = [holds.done[job] - at for job, at in submitted.items() if job in holds.done]
     errors = share_errors(holds, arrivals, gpus, tickets)

@@ -65,10 +65,10 @@ def main():
         return 2
     found, failed = {}, []
     for name in names:
-        begun = time.monotonic()
+        start = time.monotonic()
         try:
             found[name] = measurement(name, flags)()
-            print(f"{name}: {json.dumps(found[name])} ({time.monotonic() - begun:.0f} s)", flush=True)
+            print(f"{name}: {json.dumps(found[name])} ({time.monotonic() - start:.0f} s)", flush=True)
         except Unavailable as why:
             say(why)
             return SKIPPED

@@ -37,7 +37,7 @@ def backlog(nodes, gangs, policy):
     """All pods wait before fairlead starts: the rate at which it binds them; then the leader is killed."""
     with Bed(f"{nodes}xV100:8", factor=1) as bed:
         fill(bed, gangs)
-        begun_ms = time.time() * 1000
+        start_ms = time.time() * 1000
         first = bed.fairlead(policy)
         led_ms = time.time() * 1000
         until(lambda: len(pods_of(bed)) >= gangs * PODS, 600, lambda: f"all are bound: {len(pods_of(bed))}", pause_s=1)
@@ -54,7 +54,7 @@ def backlog(nodes, gangs, policy):
         until(lambda: any(name.startswith("ann/late-") for name in pods_of(bed)), 60, "it decides", 0.05)
         decided_s = time.monotonic() - killed
         since = [(at - led_ms) / 1000 for at in bound]
-        return {"policy": policy, "nodes": nodes, "pods": len(bound), "began_to_lead_s": (led_ms - begun_ms) / 1000,
+        return {"policy": policy, "nodes": nodes, "pods": len(bound), "began_to_lead_s": (led_ms - start_ms) / 1000,
                 "first_bound_s": since[0], "half_bound_s": percentile(since, 0.5), "all_bound_s": since[-1],
                 "binds_per_s": len(bound) / since[-1], "cpu_s": cpu_s, "memory_mib": peak / 2**20,
                 "leader_change_s": led_s, "first_decision_s": decided_s, "recovery_cpu_s": second.usage()[0] - before_s}

@@ -65,10 +65,10 @@ def takes_turns(policy, **more):
     asks = gangs(**more)
     with Bed("2xV100:8,2xK80:8", SETTINGS, FACTOR) as bed:
         bed.fairlead(policy)
-        begun = time.monotonic()
+        start = time.monotonic()
         submit(bed, asks)
         await_done(bed, asks)
-        return {**judge(bed, asks), "took_s": time.monotonic() - begun}
+        return {**judge(bed, asks), "took_s": time.monotonic() - start}
 
 
 def gandiva_fair():
@@ -104,16 +104,16 @@ def own_suspension():
         submit(bed, [held])
         until(lambda: bed.nodes_of(held), 30, "it runs")
         submit(bed, [other])
-        begun = time.monotonic()
+        start = time.monotonic()
         bed.suspend(held, True)
         until(lambda: bed.nodes_of(other), 30, "another has its GPUs")
-        handed_s = time.monotonic() - begun
+        handed_s = time.monotonic() - start
         await_done(bed, [other])
         assert not bed.nodes_of(held), "what its user holds does not run"
-        begun = time.monotonic()
+        start = time.monotonic()
         bed.suspend(held, False)
         until(lambda: bed.nodes_of(held), 30, "it goes on")
-        resumed_s = time.monotonic() - begun
+        resumed_s = time.monotonic() - start
         await_done(bed, [held])
         progress_is_kept(bed, held)
         return {**judge(bed, [held, other]), "gpus_handed_over_s": handed_s, "resumed_s": resumed_s}
@@ -175,9 +175,9 @@ def keeps_its_budget(is_named):
         time.sleep(12)  # four turns
         assert not stops() and not bed.nodes_of(other), (stops(), bed.nodes_of(other))
         bed.budget(kept, 0)
-        begun = time.monotonic()
+        start = time.monotonic()
         until(lambda: bed.nodes_of(other), 60, "the other has its turn")
-        handed_s = time.monotonic() - begun
+        handed_s = time.monotonic() - start
         assert len(stops()) == 2, stops()
         was_suspended = any(c["type"] == "Suspended" for c in bed.job(kept)["status"].get("conditions", []))
         assert was_suspended != is_named, bed.job(kept)
@@ -210,9 +210,9 @@ def moves_to_another_type():
         until(lambda: len({line["job"] for line in began("n0")}) == 2, 60, "both had a turn on V100")
         bed.kubectl("uncordon", "n1")
         bed.kubectl("cordon", "n0")
-        begun = time.monotonic()
+        start = time.monotonic()
         until(lambda: began("n1"), 60, "one goes on on K80")
-        moved_s = time.monotonic() - begun
+        moved_s = time.monotonic() - start
         moved = began("n1")[0]
         assert moved["place"] == "migrate" and moved["progress"] > 0 and moved["speed"] < 0.5, moved
         bed.kubectl("uncordon", "n0")
@@ -233,10 +233,10 @@ def foreign_pods():
         until(lambda: any(bed.nodes_of(ask) for ask in asks), 30, "one runs")
         time.sleep(3)
         assert [bed.nodes_of(ask) for ask in asks if bed.nodes_of(ask)] == [["n1"]]
-        begun = time.monotonic()
+        start = time.monotonic()
         bed.api.do("DELETE", "/api/v1/namespaces/others/pods/theirs")
         until(lambda: all(bed.nodes_of(ask) for ask in asks), 30, "both run")
-        used_s = time.monotonic() - begun
+        used_s = time.monotonic() - start
         await_done(bed, asks)
         return {**judge(bed, asks), "gpus_used_again_s": used_s}
 
@@ -249,10 +249,10 @@ def node_down_and_up():
         submit(bed, asks)
         until(lambda: all(bed.nodes_of(ask) for ask in asks), 30, "both run")
         lost = bed.nodes_of(asks[0])[0]
-        begun = time.monotonic()
+        start = time.monotonic()
         bed.mark_node(lost, "bed/down", "true")
         until(lambda: bed.nodes_of(asks[0]) and lost not in bed.nodes_of(asks[0]), 90, "it runs elsewhere")
-        elsewhere_s = time.monotonic() - begun
+        elsewhere_s = time.monotonic() - start
         bed.mark_node(lost, "bed/down", None)
         until(lambda: bed.is_ready(), 60, "the node is back")
         more = Ask("more", "ann", 1, 8, 300.0, "GRU")

@@ -28,12 +28,12 @@ def play(bed, arrivals, limit_s):
     """Submits the jobs at their times, and waits until all are done. Returns the start, in Unix milliseconds."""
     for user in {arrival.ask.user for arrival in arrivals}:
         bed.name_space(user)
-    begun, begun_ms = time.monotonic(), time.time() * 1000
+    start, start_ms = time.monotonic(), time.time() * 1000
     for arrival in arrivals:
-        time.sleep(max(0.0, begun + arrival.at_s / bed.factor - time.monotonic()))
+        time.sleep(max(0.0, start + arrival.at_s / bed.factor - time.monotonic()))
         bed.submit(arrival.ask)
     quiet_since, lines, training = time.monotonic(), 0, set()
-    while time.monotonic() < begun + limit_s:
+    while time.monotonic() < start + limit_s:
         history = bed.history()
         for line in history[lines:]:
             if line["what"] == "begins":
@@ -47,7 +47,7 @@ def play(bed, arrivals, limit_s):
         if is_done or time.monotonic() > quiet_since + STUCK_S:
             break
         time.sleep(0.5)
-    return begun_ms
+    return start_ms
 
 
 def run_one(name, seed, limit_s=300):
@@ -57,12 +57,12 @@ def run_one(name, seed, limit_s=300):
     with Bed(CLUSTER, SETTINGS, FACTOR, **options) as bed:
         port = free_ports(1)[0] if policy else bed.plane.ports["scheduler"]
         process = bed.fairlead(scaled(policy, FACTOR), port=port) if policy else bed.plane.processes["kube-scheduler"]
-        begun_ms = play(bed, arrivals, limit_s)
+        start_ms = play(bed, arrivals, limit_s)
         history = bed.history()
         cpu_s, peak = process.usage()
         decided = decisions_of(port, policy is None)
         judged = Judgement(history, bed.gpus_of_node(), [arrival.ask for arrival in arrivals])
-        found = figures(history, arrivals, FACTOR, begun_ms, GPUS, TICKETS)
+        found = figures(history, arrivals, FACTOR, start_ms, GPUS, TICKETS)
     return {"scheduler": name, "seed": seed, **found, **decided, "cpu_s": cpu_s, "memory_mib": peak / 2**20,
             "refused": judged.refused, "held_twice": judged.twice, "half_gang_s": judged.longest_half_s}
 

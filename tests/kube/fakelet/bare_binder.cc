@@ -44,7 +44,7 @@ Status bind_all(const std::string& scheduler) {
   const std::vector<Json> pods = list(
       *door, "/api/v1/pods", "fieldSelector=spec.nodeName%3D,spec.schedulerName%3D" + scheduler);
   if (nodes.empty()) return input_error("there are no nodes");
-  const Time begun = door->now();
+  const Time start = door->now();
   std::set<CallId> open;
   std::size_t next = 0;
   std::size_t bound = 0;
@@ -57,7 +57,7 @@ Status bind_all(const std::string& scheduler) {
     if (open.erase(event.call) > 0 && event.status == 201) ++bound;
   }
   fmt::print("{{\"pods\": {}, \"bound\": {}, \"took_s\": {:.3f}}}\n", pods.size(), bound,
-             static_cast<double>((door->now() - begun).ms) / 1000);
+             static_cast<double>((door->now() - start).ms) / 1000);
   return {};
 }
 

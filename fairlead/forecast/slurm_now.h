@@ -1,7 +1,7 @@
 // A Slurm cluster as input of `fairlead whatif` and the simulator: from the output of scontrol, squeue and sacct.
 #pragma once
 
-#include "fairlead/cli/cluster_whatif.h"
+#include "fairlead/forecast/cluster_now.h"
 
 #include <filesystem>
 #include <optional>

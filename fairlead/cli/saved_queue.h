@@ -1,29 +1,15 @@
-// A cluster as input of `fairlead whatif` and the simulator: its current queue, and a cluster and a trace in Fairlead's
-// own formats of all known jobs. From Kubernetes here, from Slurm in slurm_now.h; saved to a folder, and read from one.
+// The folder that `fairlead import` and `whatif --save` write, and `whatif --from DIR` reads: a cluster, its queue and its
+// log in Fairlead's own formats.
 #pragma once
 
-#include "fairlead/cli/forecast.h"
-#include "fairlead/model/cluster_build.h"
-#include "fairlead/pods/census.h"
+#include "fairlead/forecast/cluster_now.h"
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fairlead {
-
-struct ClusterNow {
-  QueueNow queue;                 // jobs that want GPUs now; all arrive at once
-  std::string name;               // the cluster's name
-  std::vector<NodeSpec> nodes;    // with the usable GPUs
-  std::optional<Trace> trace;     // trace of all jobs, from the first known one
-  std::vector<std::string> said;  // omissions and assumptions, a line each
-};
-
-// Error: no GPU can be used. O(present gangs x gangs).
-Result<ClusterNow> cluster_now(const Census& census);
 
 // Cluster YAML (docs/formats.md) of these nodes.
 std::string cluster_yaml(const std::string& name, const std::vector<NodeSpec>& nodes);

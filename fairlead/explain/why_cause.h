@@ -1,7 +1,7 @@
 // The main cause of a job's wait at a moment, from a closed list.
 //
-// The cause follows from the notes in a journal and from counts of its records. A moment counts as
-// unexplained if the gang fitted into free GPUs and the journal does not show why it was not started.
+// The cause follows from the policy's notes and from counts of its records. A moment counts as
+// unexplained if the gang fitted into free GPUs and no record shows why it was not started.
 #pragma once
 
 #include "fairlead/base/units.h"
@@ -33,7 +33,8 @@ constexpr std::size_t kWhyCauses = 15;
 
 struct WhyCauseInfo {
   std::string_view name;  // in files
-  std::string_view text;  // "jobs that came later went first"
+  std::string_view text;  // of a past wait: "its user had its share, so others went first"
+  std::string_view now;   // of a present one: "its user has its share, so others go first"
 };
 const WhyCauseInfo& why_cause_info(WhyCause cause);
 

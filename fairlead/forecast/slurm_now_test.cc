@@ -1,9 +1,9 @@
 // The fixtures: 6 nodes of 8 A100, one of them drained, 4 of 4 V100, and two without GPUs; 9 jobs run, and 12 of 14
 // waiting jobs could start.
 
-#include "fairlead/cli/slurm_now.h"
+#include "fairlead/forecast/slurm_now.h"
 
-#include "fairlead/cli/whatif.h"
+#include "fairlead/forecast/what_if.h"
 #include "fairlead/model/workload.h"
 
 #include <fmt/ranges.h>

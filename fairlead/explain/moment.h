@@ -1,13 +1,12 @@
-// The state of a recorded run at each moment, as far as it explains why a job waits: the tables, the
-// free GPUs, and the GPUs that later jobs have.
+// The state at one moment, as far as it explains why a job waits: the tables, the free GPUs, and the GPUs
+// that later jobs have. It follows the records of a run, or is made from the tables of a running one.
 //
 // A record costs O(slices x log jobs). REQUIRES: records that a CheckedJournal passes on.
 #pragma once
 
-#include "fairlead/base/result.h"
 #include "fairlead/engine/tables.h"
 #include "fairlead/model/free_index.h"
-#include "fairlead/policy/registry.h"
+#include "fairlead/policy/placement_traits.h"
 
 #include <map>
 #include <optional>
@@ -36,20 +35,24 @@ enum class Fit : std::uint8_t {
   kNever,      // the cluster has no placement for it that its policy accepts
 };
 
-class Past {
+class Moment {
  public:
-  Past() : tables_{Cluster()} {}
-  Past(const Past&) = delete;
-  Past& operator=(const Past&) = delete;
+  // `tables`, which must outlive this object, are those before the first record. The owner of the tables
+  // calls before() and after() for each record, before and after it applies it.
+  explicit Moment(const Tables& tables) : tables_(tables) {}
+  // The present, `now`, of these tables, under a policy with these traits. It is valid until they change.
+  // O(nodes + present jobs x log).
+  Moment(const Tables& tables, const PlacementTraits& traits, Time now);
+  Moment(const Moment&) = delete;
+  Moment& operator=(const Moment&) = delete;
 
-  // Error: no cluster can have this node.
-  Status apply(const Record& record);
+  void set_traits(const PlacementTraits& traits) { traits_ = traits; }
+  void before(const Record& record);
+  void after(const Record& record);
 
+  Time now() const { return present_.value_or(tables_.now); }
   const Tables& tables() const { return tables_; }
-  // Returns the policy's traits. An unknown policy is assumed to place anywhere, at any time.
   const PlacementTraits& traits() const { return traits_; }
-  const std::string& policy() const { return policy_; }
-  const std::string& options() const { return options_; }
 
   // Returns whether a job has arrived or GPUs have failed. All functions below require it.
   bool has_come() const { return free_.has_value(); }
@@ -75,8 +78,8 @@ class Past {
 
  private:
   using Kind = std::tuple<std::uint32_t, std::uint32_t, TypeMask, Placement>;
-  Status add_node(const record::Node& node);
-  void come(JobId job);
+  void come(JobId job, Time arrival);
+  void set_usable(NodeId node);
   void hold(JobId job, Gang gang, std::int64_t sign);
   Kind kind_of(JobId job, Time since) const;
   Placement placement_of(JobId job, Time since) const;
@@ -84,10 +87,9 @@ class Past {
   Fit fit_of_types(const FreeIndex& free, GangAsked gang, TypeMask types,
                    Placement placement) const;
 
-  Tables tables_;
+  const Tables& tables_;
   PlacementTraits traits_;
-  std::string policy_;
-  std::string options_;
+  std::optional<Time> present_;  // if it is later than the last record
   std::optional<FreeIndex> free_;
   std::optional<FreeIndex> free_before_;
   // The moments at which jobs came, numbered.

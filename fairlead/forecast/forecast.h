@@ -30,9 +30,6 @@ struct TimeLeft {
 // again as it was served; an hour. A time limit caps the result. `jobs`: all known jobs, also finished ones.
 TimeLeft time_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs);
 
-// Returns the lines that follow "This guesses that".
-std::string guesses_text(const std::vector<TimeLeft>& guesses);
-
 // The current queue of a daemon as input of a simulation: all jobs arrive at once.
 struct QueueNow {
   Cluster cluster;              // with the usable GPUs only
@@ -57,8 +54,5 @@ struct Forecast {
 // these jobs. REQUIRES: the job is one of them, not finished and not held. O(a simulation).
 Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                           const std::vector<UserAnswer>& users, std::int64_t job);
-std::string forecast_json(const Forecast& forecast, std::int64_t job);
-// Clock times are in the time zone TZ.
-std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms);
 
 }  // namespace fairlead

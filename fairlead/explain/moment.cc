@@ -1,4 +1,4 @@
-#include "fairlead/replay/past.h"
+#include "fairlead/explain/moment.h"
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/policy/kit/no_place.h"
@@ -24,75 +24,68 @@ std::int64_t HeldByOrder::after(std::size_t rank) const {
   return total_ - up_to;
 }
 
-namespace {
-
-PlacementTraits traits_of(std::string_view policy, std::string_view options) {
-  const auto choice = parse_policy(
-      options.empty() ? std::string(policy) : fmt::format("{}:{}", policy, options), 0);
-  return choice ? choice->entry->traits(choice->options) : PlacementTraits{};
+Moment::Moment(const Tables& tables, const PlacementTraits& traits, Time now)
+    : tables_(tables), traits_(traits), present_(now) {
+  free_.emplace(tables.cluster);
+  held_by_order_.resize(tables.cluster.type_names.size());
+  held_.resize(tables.users.size());
+  for (NodeId node : ids<NodeId>(tables.cluster.nodes())) set_usable(node);
+  std::vector<std::pair<Time, JobId>> present;
+  for (const JobSet* jobs : {&tables.running, &tables.waiting})
+    for (JobId job : jobs->members()) present.emplace_back(tables.jobs.arrival[job], job);
+  for (const auto& [job, until] : tables.held_until)
+    present.emplace_back(tables.jobs.arrival[job], job);
+  std::ranges::sort(present);
+  for (const auto& [arrival, job] : present) come(job, arrival);
+  for (JobId job : tables.running.members()) hold(job, tables.jobs.last_gang(job), 1);
 }
 
-}  // namespace
-
-Status Past::add_node(const record::Node& node) {
-  const Cluster::NodeRow row = {.name = node.name,
-                                .type = node.type,
-                                .host = node.host,
-                                .rack = node.rack,
-                                .gpus = node.gpus};
-  if (!tables_.cluster.can_add(row))
-    return input_error("no cluster can have the node {}", node.name);
-  return {};
+void Moment::before(const Record& record) {
+  std::visit(Overloaded{
+                 [&](const record::Run& run) { held_by_order_.resize(run.gpu_types.size()); },
+                 [&](const OneOf<record::Finished, record::Failed, record::Cancelled,
+                                 record::Evicted, record::Stop, record::StartFailed> auto& what) {
+                   if (tables_.jobs.state[what.job] == JobState::kRunning)
+                     hold(what.job, tables_.jobs.last_gang(what.job), -1);
+                 },
+                 [](const auto&) {},
+             },
+             record.what);
 }
 
-Status Past::apply(const Record& record) {
-  if (const auto* node = std::get_if<record::Node>(&record.what)) FL_TRY(add_node(*node));
-  const auto lose = [&](JobId job) {
-    if (tables_.jobs.state[job] == JobState::kRunning) hold(job, tables_.jobs.last_gang(job), -1);
-  };
-  std::visit(
-      Overloaded{
-          [&](const record::Run& run) {
-            policy_ = run.policy;
-            options_ = run.options;
-            traits_ = traits_of(policy_, options_);
-            held_by_order_.resize(run.gpu_types.size());
-          },
-          [&](const OneOf<record::Finished, record::Failed, record::Cancelled, record::Evicted,
-                          record::Stop, record::StartFailed> auto& what) { lose(what.job); },
-          [](const auto&) {},
-      },
-      record.what);
-  tables_.apply(record);
+void Moment::after(const Record& record) {
   std::visit(Overloaded{
                  [&](const record::User&) { held_.push_back(0); },
                  [&](const record::Node&) {
                    if (free_) free_->add_node();
                    fits_.clear();
                  },
-                 [&](const record::Arrived& arrived) { come(arrived.asked.job); },
+                 [&](const record::Arrived& arrived) { come(arrived.asked.job, record.t); },
                  [&](const record::Place& place) { hold(place.job, place.gang, 1); },
                  [&](const OneOf<record::GpusDown, record::GpusUp, record::Closed,
                                  record::Uncordoned> auto& what) {
                    if (!free_) free_.emplace(tables_.cluster);
-                   const std::uint64_t usable = tables_.nodes[what.node].usable();
-                   free_->set_gpus(what.node, static_cast<std::uint32_t>(std::popcount(usable)));
+                   set_usable(what.node);
                    fits_.clear();
                  },
                  [](const auto&) {},
              },
              record.what);
-  return {};
 }
 
-void Past::come(JobId job) {
+void Moment::set_usable(NodeId node) {
+  const std::uint64_t usable = tables_.nodes[node].usable();
+  free_->set_gpus(node, static_cast<std::uint32_t>(std::popcount(usable)));
+}
+
+void Moment::come(JobId job, Time arrival) {
   if (!free_) free_.emplace(tables_.cluster);
-  if (tables_.now != last_came_) ++came_;
-  last_came_ = tables_.now;
+  if (arrival != last_came_) ++came_;
+  last_came_ = arrival;
   order_.grow_to(job) = came_;
 }
 
-void Past::hold(JobId job, Gang gang, std::int64_t sign) {
+void Moment::hold(JobId job, Gang gang, std::int64_t sign) {
   for (Slice slice : gang) {
     if (sign > 0) free_->take(slice.node, slice.gpus);
     if (sign < 0) free_->give(slice.node, slice.gpus);
@@ -102,26 +95,26 @@ void Past::hold(JobId job, Gang gang, std::int64_t sign) {
   fits_.clear();
 }
 
-std::int64_t Past::usable(TypeMask types) const {
+std::int64_t Moment::usable(TypeMask types) const {
   std::int64_t usable = 0;
   for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size()))
     if ((types & type_bit(type)) != 0) usable += free_->capacity(type);
   return usable;
 }
 
-std::int64_t Past::down(TypeMask types) const {
+std::int64_t Moment::down(TypeMask types) const {
   std::int64_t installed = 0;
   for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size()))
     if ((types & type_bit(type)) != 0) installed += tables_.cluster.type_gpus[type];
   return installed - usable(types);
 }
 
-GangAsked Past::wanted(JobId job) const {
+GangAsked Moment::wanted(JobId job) const {
   const Jobs& jobs = tables_.jobs;
   return {traits_.smallest ? jobs.gpus_min[job] : jobs.gpus[job], jobs.task_gpus[job]};
 }
 
-std::int64_t Past::held_later(JobId job) const {
+std::int64_t Moment::held_later(JobId job) const {
   std::int64_t held = 0;
   for (GpuTypeId type : ids<GpuTypeId>(held_by_order_.size())) {
     if ((tables_.jobs.types[job] & type_bit(type)) != 0)
@@ -130,14 +123,12 @@ std::int64_t Past::held_later(JobId job) const {
   return held;
 }
 
-bool Past::is_patient(Time since) const {
-  return tables_.now - since < traits_.near + traits_.near;
-}
+bool Moment::is_patient(Time since) const { return now() - since < traits_.near + traits_.near; }
 
-Placement Past::placement_of(JobId job, Time since) const {
+Placement Moment::placement_of(JobId job, Time since) const {
   if (traits_.near.ms >
       0) {  // it accepts one node, one rack or any place, by the length of its wait
-    const Duration waits = tables_.now - since;
+    const Duration waits = now() - since;
     if (waits < traits_.near) return Placement::kConsolidate;
     return waits < traits_.near + traits_.near
                ? Placement::kRack
@@ -147,12 +138,12 @@ Placement Past::placement_of(JobId job, Time since) const {
   return traits_.one_node && has_node ? Placement::kConsolidate : traits_.placement;
 }
 
-Past::Kind Past::kind_of(JobId job, Time since) const {
+Moment::Kind Moment::kind_of(JobId job, Time since) const {
   const GangAsked gang = wanted(job);
   return {gang.gpus, gang.task_gpus, tables_.jobs.types[job], placement_of(job, since)};
 }
 
-Fit Past::fit(JobId job, Time since) {
+Fit Moment::fit(JobId job, Time since) {
   if (free_->of(tables_.jobs.types[job]) < wanted(job).gpus) return Fit::kTooFew;
   const Kind kind = kind_of(job, since);
   const auto found = fits_.find(kind);
@@ -160,12 +151,12 @@ Fit Past::fit(JobId job, Time since) {
   return fits_.emplace(kind, fit_of(*free_, kind)).first->second;
 }
 
-bool Past::fitted(JobId job, Time since) const {
+bool Moment::fitted(JobId job, Time since) const {
   return free_before_->of(tables_.jobs.types[job]) >= wanted(job).gpus &&
          fit_of(*free_before_, kind_of(job, since)) == Fit::kFits;
 }
 
-Fit Past::fit_of(const FreeIndex& free, const Kind& kind) const {
+Fit Moment::fit_of(const FreeIndex& free, const Kind& kind) const {
   const auto& [gpus, task_gpus, types, placement] = kind;
   if (!traits_.one_type) return fit_of_types(free, {gpus, task_gpus}, types, placement);
   Fit best = Fit::kNever;
@@ -179,8 +170,8 @@ Fit Past::fit_of(const FreeIndex& free, const Kind& kind) const {
   return best;
 }
 
-Fit Past::fit_of_types(const FreeIndex& free, GangAsked gang, TypeMask types,
-                       Placement placement) const {
+Fit Moment::fit_of_types(const FreeIndex& free, GangAsked gang, TypeMask types,
+                         Placement placement) const {
   const Placement of_one_type = placement.mixing(false);
   const bool counts = of_one_type == Placement::kCount || of_one_type == Placement::kFirstFit ||
                       of_one_type == Placement::kBestFit || of_one_type == Placement::kSpread;

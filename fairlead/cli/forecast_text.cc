@@ -1,4 +1,4 @@
-#include "fairlead/cli/whatif.h"
+#include "fairlead/cli/forecast_text.h"
 
 #include "fairlead/cli/folder_lock.h"
 #include "fairlead/cli/live_text.h"
@@ -11,7 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <ctime>
 
 namespace fairlead {
 namespace {
@@ -24,29 +25,6 @@ std::string time_text(const std::optional<double>& s) {
 
 std::string label(const std::string& policy, bool runs_now) {
   return runs_now ? policy.substr(0, policy.find(':')) + " (now)" : policy;
-}
-
-std::vector<WhatIf::User> users_of(const std::vector<JobResult>& jobs) {
-  struct Sum {
-    std::int64_t jobs = 0;
-    std::int64_t ended = 0;
-    double end_s = 0;
-  };
-  std::map<std::string, Sum> sums;
-  for (const JobResult& job : jobs) {
-    Sum& sum = sums[job.user];
-    ++sum.jobs;
-    if (!job.finish) continue;
-    ++sum.ended;
-    sum.end_s += to_seconds(*job.finish);
-  }
-  std::vector<WhatIf::User> users;
-  users.reserve(sums.size());
-  for (const auto& [user, sum] : sums) {
-    users.push_back({.user = user, .jobs = sum.jobs});
-    if (sum.ended > 0) users.back().end_mean_s = sum.end_s / static_cast<double>(sum.ended);
-  }
-  return users;
 }
 
 std::string policies_text(const std::vector<WhatIf>& outcomes, TextStyle style) {
@@ -81,28 +59,63 @@ std::string users_text(const std::vector<WhatIf>& outcomes, TextStyle style) {
 
 json number(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
+json guesses_json(const std::vector<TimeLeft>& guesses) {
+  json lines = json::array();
+  for (const TimeLeft& left : guesses) {
+    lines.push_back({{"job", left.job}, {"left_s", left.s}, {"source", left.source}});
+  }
+  return lines;
+}
+
+// Returns "16:10", with the day if it is another.
+std::string clock_text(std::int64_t unix_ms, std::int64_t now_unix_ms) {
+  const std::time_t then = unix_ms / 1000;
+  const std::time_t now = now_unix_ms / 1000;
+  std::tm day_then{};
+  std::tm day_now{};
+  localtime_r(&then, &day_then);
+  localtime_r(&now, &day_now);
+  const bool is_today = day_then.tm_yday == day_now.tm_yday && day_then.tm_year == day_now.tm_year;
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), is_today ? "%H:%M" : "%Y-%m-%d %H:%M", &day_then);
+  return text.data();
+}
+
+std::string instant_text(double s, std::int64_t now_unix_ms) {
+  const auto ms = static_cast<std::int64_t>(s * 1000);
+  return fmt::format("in {} ({})", span_text(ms), clock_text(now_unix_ms + ms, now_unix_ms));
+}
+
 }  // namespace
 
-Result<WhatIf> what_if(const QueueNow& queue, const std::string& policy) {
-  FL_TRY_ASSIGN(inputs, inputs_of(queue, policy));
-  FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
-  if (const Status ran = simulation.run(); !ran) {
-    return run_error("{}: {}", policy, ran.error().message);
+std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms) {
+  std::string text = fmt::format("job {} ", job);
+  if (!forecast.start_s || !forecast.end_s) {
+    text += "does not end with the current GPUs, if no other job comes\n";
+  } else {
+    if (*forecast.start_s > 0)
+      text += fmt::format("starts {} and ", instant_text(*forecast.start_s, now_unix_ms));
+    text +=
+        fmt::format("ends {}, if no other job comes\n", instant_text(*forecast.end_s, now_unix_ms));
   }
-  const RunResult result = simulation.result();
-  WhatIf outcome{.policy = policy,
-                 .runs_now = policy == queue.policy,
-                 .jobs = std::ssize(result.jobs),
-                 .ended = result.summary.finished,
-                 .end_mean_s = result.summary.jct_avg_s,
-                 .end_p90_s = result.summary.jct_p90_s,
-                 .end_last_s = result.summary.makespan_s,
-                 .users = users_of(result.jobs)};
-  for (const JobResult& job : result.jobs) {
-    if (!job.start) continue;
-    outcome.wait_max_s = std::max(outcome.wait_max_s.value_or(0), to_seconds(*job.start));
+  return text + "\nThis guesses that\n" + guesses_text(forecast.guesses);
+}
+
+std::string forecast_json(const Forecast& forecast, std::int64_t job) {
+  return json_text({{"job", job},
+                    {"start_s", number(forecast.start_s)},
+                    {"end_s", number(forecast.end_s)},
+                    {"guesses", guesses_json(forecast.guesses)}});
+}
+
+std::string guesses_text(const std::vector<TimeLeft>& guesses) {
+  std::string text;
+  for (const TimeLeft& left : guesses) {
+    text +=
+        fmt::format("  job {} still takes {}: {}\n", left.job,
+                    span_text(static_cast<std::int64_t>(left.s * 1000)), printable(left.source));
   }
-  return outcome;
+  return text;
 }
 
 std::string whatif_tables(const std::vector<WhatIf>& outcomes, TextStyle style) {
@@ -134,11 +147,7 @@ std::string whatif_json(const QueueNow& queue, const std::vector<WhatIf>& outcom
                         {"wait_max_s", number(outcome.wait_max_s)},
                         {"users", std::move(users)}});
   }
-  json guesses = json::array();
-  for (const TimeLeft& left : queue.left) {
-    guesses.push_back({{"job", left.job}, {"left_s", left.s}, {"source", left.source}});
-  }
-  return json_text({{"policies", std::move(policies)}, {"guesses", std::move(guesses)}});
+  return json_text({{"policies", std::move(policies)}, {"guesses", guesses_json(queue.left)}});
 }
 
 Status write_whatif(const QueueNow& queue, const std::vector<std::string>& policies,

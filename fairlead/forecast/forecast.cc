@@ -1,23 +1,16 @@
-#include "fairlead/cli/forecast.h"
+#include "fairlead/forecast/forecast.h"
 
-#include "fairlead/cli/live_text.h"
 #include "fairlead/model/cluster_build.h"
-#include "fairlead/report/json.h"
 #include "fairlead/run/simulation.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <ctime>
 #include <functional>
 
 namespace fairlead {
 namespace {
-
-using nlohmann::json;
 
 double served_s(const JobAnswer& job) {
   return job.gpu_s / static_cast<double>(std::max<std::int64_t>(job.gpus, 1));
@@ -103,25 +96,6 @@ Result<Trace> trace_of(const std::vector<JobAnswer>& queue, const std::vector<Ti
   return Trace::of("now", rows);
 }
 
-// Returns "16:10", with the day if it is another.
-std::string clock_text(std::int64_t unix_ms, std::int64_t now_unix_ms) {
-  const std::time_t then = unix_ms / 1000;
-  const std::time_t now = now_unix_ms / 1000;
-  std::tm day_then{};
-  std::tm day_now{};
-  localtime_r(&then, &day_then);
-  localtime_r(&now, &day_now);
-  const bool is_today = day_then.tm_yday == day_now.tm_yday && day_then.tm_year == day_now.tm_year;
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), is_today ? "%H:%M" : "%Y-%m-%d %H:%M", &day_then);
-  return text.data();
-}
-
-std::string instant_text(double s, std::int64_t now_unix_ms) {
-  const auto ms = static_cast<std::int64_t>(s * 1000);
-  return fmt::format("in {} ({})", span_text(ms), clock_text(now_unix_ms + ms, now_unix_ms));
-}
-
 TimeLeft unlimited_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs) {
   if (job.progress && job.progress->unit_per_s > 0) {
     const double s = (job.progress->total - job.progress->done) / job.progress->unit_per_s;
@@ -132,7 +106,7 @@ TimeLeft unlimited_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs
   TimeLeft left = typical_left(job, jobs);
   if (left.s > 0) return left;
   if (served_s(job) > 0) return {job.id, served_s(job), "as long again as it has run"};
-  return {job.id, 3600, "an hour, as nothing is known"};
+  return {job.id, 3600, "an hour, because nothing is known"};
 }
 
 }  // namespace
@@ -180,40 +154,6 @@ Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAns
   std::rotate(queue.left.begin() + at, queue.left.begin() + at + 1, queue.left.end());
   forecast.guesses = std::move(queue.left);
   return forecast;
-}
-
-std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms) {
-  std::string text = fmt::format("job {} ", job);
-  if (!forecast.start_s || !forecast.end_s) {
-    text += "does not end with the current GPUs, if no other job comes\n";
-  } else {
-    if (*forecast.start_s > 0)
-      text += fmt::format("starts {} and ", instant_text(*forecast.start_s, now_unix_ms));
-    text +=
-        fmt::format("ends {}, if no other job comes\n", instant_text(*forecast.end_s, now_unix_ms));
-  }
-  return text + "\nThis guesses that\n" + guesses_text(forecast.guesses);
-}
-
-std::string forecast_json(const Forecast& forecast, std::int64_t job) {
-  const auto number = [](const std::optional<double>& s) { return s ? json(*s) : json(nullptr); };
-  json guesses = json::array();
-  for (const TimeLeft& left : forecast.guesses)
-    guesses.push_back({{"job", left.job}, {"left_s", left.s}, {"source", left.source}});
-  return json_text({{"job", job},
-                    {"start_s", number(forecast.start_s)},
-                    {"end_s", number(forecast.end_s)},
-                    {"guesses", std::move(guesses)}});
-}
-
-std::string guesses_text(const std::vector<TimeLeft>& guesses) {
-  std::string text;
-  for (const TimeLeft& left : guesses) {
-    text +=
-        fmt::format("  job {} still takes {}: {}\n", left.job,
-                    span_text(static_cast<std::int64_t>(left.s * 1000)), printable(left.source));
-  }
-  return text;
 }
 
 }  // namespace fairlead

@@ -1,16 +1,6 @@
-#include "fairlead/cli/cluster_whatif.h"
-
-#include "fairlead/base/file.h"
-#include "fairlead/cli/folder_lock.h"
-#include "fairlead/cli/live_text.h"
-#include "fairlead/input/cluster_file.h"
-#include "fairlead/model/workload.h"
-#include "fairlead/report/result_files.h"
-#include "fairlead/report/table.h"
-#include "fairlead/trace/convert.h"
+#include "fairlead/forecast/kubernetes_now.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -172,7 +162,7 @@ Duration duration_of(const CensusGang& gang, double left_s, std::int64_t now) {
 
 }  // namespace
 
-Result<ClusterNow> cluster_now(const Census& census) {
+Result<ClusterNow> kubernetes_now(const Census& census) {
   Inventory inventory(census.nodes, needs_of(census), usual_rack_labels());
   std::vector<NodeSpec> nodes = usable(census, inventory);
   if (nodes.empty()) return run_error("no node has a GPU that could be used");
@@ -212,79 +202,6 @@ Result<ClusterNow> cluster_now(const Census& census) {
                     .nodes = std::move(nodes),
                     .trace = std::move(all),
                     .said = std::move(said)};
-}
-
-std::string cluster_yaml(const std::string& name, const std::vector<NodeSpec>& nodes) {
-  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
-  std::map<std::string, std::string> racks;
-  for (const NodeSpec& node : nodes) {
-    racks[node.rack] += fmt::format("      - {{name: {}, gpu_type: {}, gpus: {}}}\n",
-                                    quoted(node.name), quoted(node.gpu_type), node.gpus);
-  }
-  std::string text = fmt::format("name: {}\nracks:\n", quoted(name));
-  for (const auto& [rack, lines] : racks) {
-    text +=
-        fmt::format("  - name: {}\n    nodes:\n{}", quoted(rack.empty() ? "cluster" : rack), lines);
-  }
-  return text;
-}
-
-Status save(const ClusterNow& now, const std::filesystem::path& folder) {
-  FolderLock lock;  // released after `files` removed the remains of an error
-  FL_TRY_ASSIGN(files, ResultFolder::open(folder));
-  FL_TRY(lock.take(folder));
-  const auto write = [&](std::string_view name, const std::string& text) -> Status {
-    FL_TRY_ASSIGN(file, OutputFile::create(files.file(name)));
-    file.write(text);
-    return files.add(std::move(file), name);
-  };
-  FL_TRY(write(kSavedCluster, cluster_yaml(now.name, now.nodes)));
-  FL_TRY(write(kSavedNotes, assumptions_text(now)));
-  FL_TRY(write_native(now.queue.trace.workload(), files.file(kSavedQueue)));
-  files.add(kSavedQueue);
-  if (now.trace) {
-    FL_TRY(write_native(now.trace->workload(), files.file(kSavedJobs)));
-    files.add(kSavedJobs);
-  }
-  return files.keep();
-}
-
-Result<SavedQueue> read_saved_queue(const std::filesystem::path& folder) {
-  FL_TRY_ASSIGN(cluster, load_cluster((folder / kSavedCluster).string()));
-  FL_TRY_ASSIGN(trace, Trace::read((folder / kSavedQueue).string()));
-  FL_TRY_ASSIGN(source, ByteSource::open((folder / kSavedNotes).string()));
-  std::string notes;
-  LineReader lines(source);
-  for (;;) {
-    FL_TRY_ASSIGN(more, lines.next());
-    if (!more) break;
-    notes += printable(std::string(lines.line())) + "\n";
-  }
-  SavedQueue saved{.queue = {.cluster = std::move(cluster), .trace = std::move(trace)},
-                   .notes = std::move(notes)};
-  const Workload& jobs = saved.queue.trace.workload();
-  for (JobId job : ids<JobId>(jobs.jobs.size())) {
-    saved.queue.left.push_back({.job = static_cast<std::int64_t>(job.row()) + 1,
-                                .s = static_cast<double>(jobs.durations[job].ms) / 1000,
-                                .source = "as saved"});
-  }
-  return saved;
-}
-
-std::string assumptions_text(const ClusterNow& now) {
-  std::map<std::string, std::vector<double>> by_source;
-  for (const TimeLeft& left : now.queue.left) by_source[left.source].push_back(left.s);
-  std::string text = "This guesses that every policy starts from scratch, and that\n";
-  for (auto& [source, times] : by_source) {
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-    std::ranges::nth_element(times, middle);
-    text += fmt::format(
-        "  {} {}, by their median: {}\n",
-        times.size() == 1 ? "1 job still takes" : fmt::format("{} jobs still take", times.size()),
-        span_text(static_cast<std::int64_t>(*middle * 1000)), printable(source));
-  }
-  for (const std::string& line : now.said) text += fmt::format("  {}\n", printable(line));
-  return text;
 }
 
 }  // namespace fairlead

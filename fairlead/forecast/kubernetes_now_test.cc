@@ -1,15 +1,12 @@
-#include "fairlead/cli/cluster_whatif.h"
+#include "fairlead/forecast/kubernetes_now.h"
 
-#include "fairlead/cli/whatif.h"
-#include "fairlead/input/cluster_file.h"
-#include "fairlead/trace/trace.h"
+#include "fairlead/forecast/what_if.h"
+#include "fairlead/model/workload.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <unistd.h>
 
 namespace fairlead {
 namespace {
@@ -70,8 +67,8 @@ Census census() {
   return census;
 }
 
-TEST(ClusterWhatIf, TheQueueIsWhatRunsAndThenWhatWaits) {
-  const auto now = cluster_now(census());
+TEST(KubernetesNow, RunningGangsComeFirstInTheQueue) {
+  const auto now = kubernetes_now(census());
   ASSERT_TRUE(now) << now.error().message;
   std::vector<std::string> names;
   for (const JobAnswer& job : now->queue.jobs) names.push_back(job.name);
@@ -83,8 +80,8 @@ TEST(ClusterWhatIf, TheQueueIsWhatRunsAndThenWhatWaits) {
   EXPECT_DOUBLE_EQ(now->queue.left[1].s, 600);
 }
 
-TEST(ClusterWhatIf, PoliciesHaveTheirFigures) {
-  const auto now = cluster_now(census());
+TEST(KubernetesNow, PoliciesHaveTheirFigures) {
+  const auto now = kubernetes_now(census());
   ASSERT_TRUE(now);
   const auto fifo = what_if(now->queue, "fifo");
   ASSERT_TRUE(fifo) << fifo.error().message;
@@ -97,59 +94,47 @@ TEST(ClusterWhatIf, PoliciesHaveTheirFigures) {
   EXPECT_GE(fifo->end_last_s.value(), 7200 + 600);
 }
 
-TEST(ClusterWhatIf, WhatIsSavedIsReadBackAndHasTheHistory) {
-  const auto now = cluster_now(census());
+TEST(KubernetesNow, TheTraceHasTheHistory) {
+  const auto now = kubernetes_now(census());
   ASSERT_TRUE(now);
-  const auto folder = std::filesystem::temp_directory_path() /
-                      fmt::format("fairlead-cluster-whatif-test-{}", ::getpid());
-  ASSERT_TRUE(save(*now, folder));
-  const auto cluster = load_cluster((folder / "cluster.yaml").string());
-  const auto trace = read_trace((folder / "jobs.csv").string(), {});
-  const auto queue = read_saved_queue(folder);
-  std::filesystem::remove_all(folder);
-  ASSERT_TRUE(queue) << queue.error().message;
-  EXPECT_EQ(queue->notes, assumptions_text(*now));
-  EXPECT_EQ(whatif_tables({what_if(queue->queue, "fifo").value()}, TextStyle::kPlain),
-            whatif_tables({what_if(now->queue, "fifo").value()}, TextStyle::kPlain));
-  ASSERT_TRUE(cluster) << cluster.error().message;
-  EXPECT_EQ(cluster->node_names, now->queue.cluster.node_names);
-  EXPECT_EQ(cluster->type_names, now->queue.cluster.type_names);
-  EXPECT_EQ(cluster->rack_nodes.size(), 2U);
-  ASSERT_TRUE(trace) << trace.error().message;
-  ASSERT_EQ(trace->jobs.size(), 4U);
-  EXPECT_EQ(trace->names[JobId(0)], "ann/done");
-  EXPECT_EQ(trace->jobs.task_gpus[JobId(0)], 4U);
-  EXPECT_EQ(trace->durations[JobId(0)], seconds(2 * 3600));
-  EXPECT_EQ(trace->reference_types[JobId(0)], "V100");
-  EXPECT_EQ(trace->jobs.arrival[JobId(1)], Time{} + seconds(9 * 3600));
-  EXPECT_EQ(trace->durations[JobId(1)], seconds(2 * 3600))
-      << "half an hour so far, and what is left";
-  EXPECT_EQ(trace->runs_on, (std::map<JobId, std::string>{{JobId(3), "V100"}}));
-  EXPECT_EQ(trace->users.tickets[trace->jobs.user[JobId(3)]], 3);
+  EXPECT_EQ(now->queue.cluster.rack_nodes.size(), 2U);
+  ASSERT_TRUE(now->trace.has_value());
+  const Workload& trace = now->trace->workload();
+  ASSERT_EQ(trace.jobs.size(), 4U);
+  EXPECT_EQ(trace.names[JobId(0)], "ann/done");
+  EXPECT_EQ(trace.jobs.task_gpus[JobId(0)], 4U);
+  EXPECT_EQ(trace.durations[JobId(0)], seconds(2 * 3600));
+  EXPECT_EQ(trace.reference_types[JobId(0)], "V100");
+  EXPECT_EQ(trace.jobs.arrival[JobId(1)], Time{} + seconds(9 * 3600));
+  EXPECT_EQ(trace.durations[JobId(1)], seconds(2 * 3600))
+      << "half an hour so far, and the remaining time";
+  EXPECT_EQ(trace.runs_on, (std::map<JobId, std::string>{{JobId(3), "V100"}}));
+  EXPECT_EQ(trace.users.tickets[trace.jobs.user[JobId(3)]], 3);
 }
 
-TEST(ClusterWhatIf, GpusOfOthersAndNodesThatAreAwayAreLeftOutAndThatIsSaid) {
+TEST(KubernetesNow, ListsTheGpusOfOthersAndTheNodesThatItLeavesOut) {
   Census here = census();
   here.others["a"] = 3;
   here.nodes["b"].is_ready = false;
   here.left_out = {"lab/x: its pods ask for no nvidia.com/gpu"};
-  const auto now = cluster_now(here);
+  const auto now = kubernetes_now(here);
   ASSERT_TRUE(now);
   EXPECT_EQ(now->queue.cluster.gpus, 5U);
-  const std::string text = assumptions_text(*now);
-  for (const char* part : {"1 of 2 nodes are left out", "3 GPUs stay with pods outside these gangs",
-                           "left out is lab/x: its pods ask for no nvidia.com/gpu",
-                           "1 job still takes 1h 30m, by their median: as jobs of resnet50 take"}) {
-    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  for (const char* line :
+       {"1 of 2 nodes are left out: not ready, cordoned, or full of pods of others",
+        "3 GPUs stay with pods outside these gangs",
+        "left out is lab/x: its pods ask for no nvidia.com/gpu"}) {
+    EXPECT_NE(std::ranges::find(now->said, line), now->said.end()) << line << "\n"
+                                                                   << fmt::format("{}", now->said);
   }
   here.nodes["a"].is_cordoned = true;
-  EXPECT_FALSE(cluster_now(here)) << "no GPU can be used";
+  EXPECT_FALSE(kubernetes_now(here)) << "no GPU can be used";
 }
 
-TEST(ClusterWhatIf, AJobThatIsMadeAnewUnderItsNameIsAnother) {
+TEST(KubernetesNow, ASecondJobOfANameIsAnotherJob) {
   Census twice = census();
   twice.gangs.push_back(twice.gangs.back());
-  const auto now = cluster_now(twice);
+  const auto now = kubernetes_now(twice);
   ASSERT_TRUE(now) << now.error().message;
   EXPECT_EQ(now->trace->workload().names[JobId(4)], "bob/v100-only#2");
 }

@@ -1,4 +1,4 @@
-#include "fairlead/cli/slurm_now.h"
+#include "fairlead/forecast/slurm_now.h"
 
 #include "fairlead/base/file.h"
 #include "fairlead/input/slurm_nodes.h"
@@ -34,7 +34,7 @@ struct Pipe {
   std::FILE* stream;
 };
 
-// Writes the output of the command to the file. `flag` takes the same from a file.
+// Writes the output of the command to the file. `flag`: the option that reads this output from a file.
 Status keep_output(const std::string& command, const std::filesystem::path& path,
                    std::string_view flag) {
   FL_TRY_ASSIGN(file, OutputFile::create(path));

@@ -1,11 +1,9 @@
 // The future of a daemon's queue, and of its users, under each of some policies.
 #pragma once
 
-#include "fairlead/cli/forecast.h"
-#include "fairlead/report/table.h"
+#include "fairlead/forecast/forecast.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,16 +30,5 @@ struct WhatIf {
 
 // Errors: no such policy or option; the policy brings the jobs to a standstill. O(a simulation).
 Result<WhatIf> what_if(const QueueNow& queue, const std::string& policy);
-
-// Returns tables with a row for each policy and each user. REQUIRES: at least one outcome.
-std::string whatif_tables(const std::vector<WhatIf>& outcomes, TextStyle style);
-// Returns the same, and the guesses.
-std::string whatif_text(const QueueNow& queue, const std::vector<WhatIf>& outcomes,
-                        TextStyle style);
-std::string whatif_json(const QueueNow& queue, const std::vector<WhatIf>& outcomes);
-
-// Writes the results of a run for each policy to folders of `out`, in the layout of `fairlead compare`.
-Status write_whatif(const QueueNow& queue, const std::vector<std::string>& policies,
-                    const std::filesystem::path& out);
 
 }  // namespace fairlead

@@ -1,8 +1,6 @@
-#include "fairlead/cli/forecast.h"
+#include "fairlead/forecast/forecast.h"
 
 #include <gtest/gtest.h>
-
-#include <cstdlib>
 
 namespace fairlead {
 namespace {
@@ -128,23 +126,6 @@ TEST(Forecast, WithoutAUsableGpuThereIsNone) {
   const auto answer = forecast(machine(0, "fifo"), {waiting(1, 1)}, {}, 1);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().message, "no GPU can be used now; `fairlead gpus` shows them");
-}
-
-TEST(Forecast, TheTextSaysWhatItGuesses) {
-  ASSERT_EQ(setenv("TZ", "UTC", 1), 0);
-  const Forecast answer{.start_s = 7500,
-                        .end_s = 86'400,
-                        .guesses = {{7, 7200, "as declared"}, {12, 90, "as jobs of ann take"}}};
-  EXPECT_EQ(forecast_text(answer, 12, std::int64_t{1'700'000'000'000}),  // 2023-11-14 22:13:20
-            "job 12 starts in 2h 5m (2023-11-15 00:18) and ends in 1d (2023-11-15 22:13), if no "
-            "other job comes\n"
-            "\n"
-            "This guesses that\n"
-            "  job 7 still takes 2h: as declared\n"
-            "  job 12 still takes 1m 30s: as jobs of ann take\n");
-  EXPECT_TRUE(forecast_text({.start_s = 0, .end_s = 60}, 5, 0)
-                  .starts_with("job 5 ends in 1m (00:01), if no other job comes\n"));
-  EXPECT_TRUE(forecast_text({}, 5, 0).starts_with("job 5 does not end with the current GPUs"));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-#include "fairlead/cli/whatif.h"
+#include "fairlead/cli/forecast_text.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include <cstdlib>
 
 namespace fairlead {
 namespace {
@@ -27,27 +29,21 @@ QueueNow queue() {
   return queue_now(cluster, jobs, {}).value();
 }
 
-TEST(WhatIf, EachPolicyHasItsFigures) {
-  const QueueNow now = queue();
-  const auto fifo = what_if(now, now.policy);
-  ASSERT_TRUE(fifo) << fifo.error().message;
-  EXPECT_EQ(fifo->policy, "fifo:skip=true");
-  EXPECT_TRUE(fifo->runs_now);
-  EXPECT_EQ(fifo->jobs, 3);
-  EXPECT_EQ(fifo->ended, 2);
-  EXPECT_GE(fifo->wait_max_s.value(), 10'000);
-  EXPECT_GE(fifo->end_last_s.value(), 10'100);
-  EXPECT_NEAR(fifo->end_mean_s.value(), 10'050, 100);
-  const auto shortest = what_if(now, "srtf");
-  ASSERT_TRUE(shortest) << shortest.error().message;
-  EXPECT_FALSE(shortest->runs_now);
-  EXPECT_LT(shortest->end_mean_s.value(), 5300);
-  ASSERT_EQ(shortest->users.size(), 2U);
-  EXPECT_EQ(shortest->users[0].user, "ann");
-  EXPECT_EQ(shortest->users[0].jobs, 2);
-  EXPECT_LT(shortest->users[1].end_mean_s.value(), 200);
-  EXPECT_GT(fifo->users[1].end_mean_s.value(), 10'000);
-  EXPECT_FALSE(what_if(now, "no-such-policy"));
+TEST(Forecast, TheTextSaysWhatItGuesses) {
+  ASSERT_EQ(setenv("TZ", "UTC", 1), 0);
+  const Forecast answer{.start_s = 7500,
+                        .end_s = 86'400,
+                        .guesses = {{7, 7200, "as declared"}, {12, 90, "as jobs of ann take"}}};
+  EXPECT_EQ(forecast_text(answer, 12, std::int64_t{1'700'000'000'000}),  // 2023-11-14 22:13:20
+            "job 12 starts in 2h 5m (2023-11-15 00:18) and ends in 1d (2023-11-15 22:13), if no "
+            "other job comes\n"
+            "\n"
+            "This guesses that\n"
+            "  job 7 still takes 2h: as declared\n"
+            "  job 12 still takes 1m 30s: as jobs of ann take\n");
+  EXPECT_TRUE(forecast_text({.start_s = 0, .end_s = 60}, 5, 0)
+                  .starts_with("job 5 ends in 1m (00:01), if no other job comes\n"));
+  EXPECT_TRUE(forecast_text({}, 5, 0).starts_with("job 5 does not end with the current GPUs"));
 }
 
 TEST(WhatIf, TheTablesAreByPolicyAndByUser) {

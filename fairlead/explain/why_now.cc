@@ -1,0 +1,57 @@
+#include "fairlead/explain/why_now.h"
+
+#include <tuple>
+
+namespace fairlead {
+
+WhyNow::WhyNow(const Tables& tables, const PresentWaits& waits, const PlacementTraits* traits,
+               Time now)
+    : waits_(waits), moment_(tables, traits == nullptr ? PlacementTraits{} : *traits, now) {}
+
+Time WhyNow::since(JobId job) const {
+  const PresentWaits::Job* present = waits_.find(job);
+  return present == nullptr ? moment_.tables().jobs.arrival[job] : present->since;
+}
+
+WhyNow::Answer WhyNow::cause(JobId job) {
+  const PresentWaits::Job* present = waits_.find(job);
+  const WaitingJob waiting = {
+      .job = job, .since = since(job), .timer = present == nullptr ? Time{} : present->timer};
+  const UserNotes& notes = waits_.of(moment_.tables().jobs.user[job]);
+  if (const auto found = verdict(moment_, notes, waiting)) return {.cause = *found};
+  if (moment_.traits().round.ms > 0) return {.cause = WhyCause::kRound};
+  const JobId kept_for = first_without_room();
+  if (!kept_for.is_none()) return {.cause = WhyCause::kKept, .other = kept_for};
+  const JobId later = later_placed(job);
+  if (!later.is_none()) return {.cause = WhyCause::kPassed, .other = later};
+  return {};
+}
+
+// Returns the waiting job that came first of those that do not fit.
+JobId WhyNow::first_without_room() {
+  if (first_without_room_) return *first_without_room_;
+  const Tables& tables = moment_.tables();
+  JobId first;
+  for (JobId job : tables.waiting.members()) {
+    const Fit fit = moment_.fit(job, since(job));
+    if (fit != Fit::kTooFew && fit != Fit::kScattered) continue;
+    const auto rank = [&](JobId of) { return std::tuple(tables.jobs.arrival[of], of); };
+    if (first.is_none() || rank(job) < rank(first)) first = job;
+  }
+  first_without_room_ = first;
+  return first;
+}
+
+// Returns the first running job that came later and got its GPUs while this job waited.
+JobId WhyNow::later_placed(JobId job) const {
+  const Tables& tables = moment_.tables();
+  JobId first;
+  for (JobId other : tables.running.members()) {
+    const bool is_later =
+        moment_.came_later(other, job) && tables.jobs.held_since[other] >= since(job);
+    if (is_later && (first.is_none() || other < first)) first = other;
+  }
+  return first;
+}
+
+}  // namespace fairlead
