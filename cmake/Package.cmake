@@ -89,7 +89,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_DEBIAN_TOOL_PACKAGE_NAME fairlead)
 set(CPACK_DEBIAN_TOOL_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_TOOL_DESCRIPTION "Users hand in jobs; a policy decides which of them hold which GPUs, and when
+set(CPACK_DEBIAN_TOOL_DESCRIPTION "Users hand in jobs; a policy decides which of them have which GPUs, and when
 they take turns. It simulates and compares policies, too.")
 set(CPACK_DEBIAN_TOOL_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TOOL_PACKAGE_DEPENDS passwd)  # groupadd

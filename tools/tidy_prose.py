@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts constructions that make prose tiring to read, in comments, documents and texts for users.
 
-CONTRIBUTING.md, section "Plain English", has the rule and its examples. tools/prose.txt holds the number of hits of
+CONTRIBUTING.md, section "Plain English", has the rule and its examples. tools/prose.txt has the number of hits of
 each file that has any; tidy.py reports a file with more hits, and a number that can be lowered.
 
     tools/tidy_prose.py             prints the hits per 1,000 words, by kind of text

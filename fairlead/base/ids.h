@@ -50,7 +50,7 @@ using GpuTypeId = Id<struct GpuTypeTag>;
 
 // The number of a run of a job (a time in which it has GPUs), from 1; 0: the job has not run yet. Steps and events
 // carry it, so that an event of a finished run is not mistaken for one of the current run.
-using HoldId = std::uint32_t;
+using RunId = std::uint32_t;
 
 // A column: one value per id of one kind. Row i belongs to IdType(i).
 template <class IdType, class T>

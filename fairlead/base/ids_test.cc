@@ -61,7 +61,7 @@ TEST(Id, OrdersByRowAndNoneComesLast) {
   EXPECT_NE(JobId(0), JobId::none());
 }
 
-TEST(IdVector, HoldsOneValuePerId) {
+TEST(IdVector, HasOneValuePerId) {
   IdVector<UserId, std::string> names;
   const UserId ann = names.push_back("ann");
   const UserId bob = names.push_back("bob");

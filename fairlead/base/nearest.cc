@@ -49,9 +49,9 @@ std::string did_you_mean(const std::vector<std::string_view>& names, std::string
   for (const std::string_view name : names) {
     const std::string plain_name = plain(name);
     if (plain_name.empty() || plain_wanted.size() < 3) continue;
-    const bool holds = plain_name.find(plain_wanted) != plain_name.npos;
+    const bool contains = plain_name.find(plain_wanted) != plain_name.npos;
     const std::size_t distance =
-        holds ? plain_name != plain_wanted : edit_distance(plain_name, plain_wanted);
+        contains ? plain_name != plain_wanted : edit_distance(plain_name, plain_wanted);
     if (distance >= best) continue;
     best = distance;
     meant = name;

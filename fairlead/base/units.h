@@ -12,7 +12,7 @@
 //  2. time_to_finish rounds up and is at least 1 ms, so a finish is strictly after its start.
 //
 // Range: 2^32 steps per unit of speed keep 1e-6 relative precision down to speed 0.0003 (a 128-GPU
-// job shrunk to one GPU over a slow network), and 128 bits hold 10^9 years at 1000 times the
+// job shrunk to one GPU over a slow network), and 128 bits suffice for 10^9 years at 1000 times the
 // reference speed.
 //
 // Units never mix by operator: conversions are named functions.

@@ -8,7 +8,7 @@
 
 namespace fairlead {
 
-// Held until its destruction or any end of the process. The lock is on the folder itself, so no file is left in it.
+// Locked until its destruction or any end of the process. The lock is on the folder itself, so no file is left in it.
 class FolderLock {
  public:
   // Takes the lock. REQUIRES: not taken before. Error: the path is not a folder, or another process has the lock. On a

@@ -137,13 +137,13 @@ std::string users_text(const std::vector<UserAnswer>& users, TextStyle style) {
   Table table({{"USER", Align::kLeft},
                {"TICKETS"},
                {"GPUS DUE"},
-               {"GPUS HELD"},
+               {"ALLOCATED"},
                {"RUNNING"},
                {"WAITING"},
                {"GPU TIME"}});
   for (const UserAnswer& user : users) {
     table.add_row({user.name, count_text(user.tickets), number_text(user.entitled_gpus, 1),
-                   count_text(user.held_gpus), count_text(user.jobs_running),
+                   count_text(user.allocated_gpus), count_text(user.jobs_running),
                    count_text(user.jobs_waiting),
                    span_text(static_cast<std::int64_t>(user.gpu_s * 1000))});
   }

@@ -76,14 +76,14 @@ TEST(LiveText, EveryGpuSaysWhoHasIt) {
 )");
 }
 
-TEST(LiveText, UsersShowWhatIsDueAndWhatTheyHold) {
+TEST(LiveText, UsersShowWhatIsDueAndWhatTheyHave) {
   const auto users = user_answers(json::parse(R"({"users": [
     {"name": "bob", "tickets": 1, "gpu_s": 61, "entitled_gpus": 1.25, "held_gpus": 1,
      "jobs_waiting": 1, "jobs_running": 1},
     {"name": "ann", "tickets": 3, "gpu_s": 7200, "entitled_gpus": 2.75, "held_gpus": 2,
      "jobs_waiting": 0, "jobs_running": 1}]})"));
   EXPECT_EQ(users_text(users, TextStyle::kPlain),
-            R"(USER  TICKETS  GPUS DUE  GPUS HELD  RUNNING  WAITING  GPU TIME
+            R"(USER  TICKETS  GPUS DUE  ALLOCATED  RUNNING  WAITING  GPU TIME
 ann         3       2.8          2        1        0        2h
 bob         1       1.2          1        1        1     1m 1s
 )");

@@ -59,7 +59,7 @@ json jobs_json(const RunWhy& why, const std::vector<JobId>& jobs) {
                     {"work_s", to_seconds(total.work)},
                     {"waited_s", to_seconds(total.waited)},
                     {"longest_s", to_seconds(total.longest)},
-                    {"held_s", to_seconds(total.held)},
+                    {"held_s", to_seconds(total.run_time)},
                     {"ended", total.ended},
                     {"explained", why.causes_of(job).explained()},
                     {"causes_s", causes_json(why.causes_of(job))}});

@@ -110,8 +110,8 @@ class PieceText {
                         piece.facts.hole > 0
                             ? fmt::format("; together on one node at most {}", piece.facts.hole)
                             : std::string());
-    if (const std::string held = held_by(piece, length); !held.empty())
-      text += fmt::format("    Instead of it: {}.\n", held);
+    if (const std::string allocated = allocated_to(piece, length); !allocated.empty())
+      text += fmt::format("    Instead of it: {}.\n", allocated);
     for (const auto& [kind, fields] : piece.facts.noted) {
       const std::string said = note_text(note_of(kind, fields));
       if (!said.empty()) text += fmt::format("    {} notes: {}.\n", policy_, said);
@@ -141,16 +141,16 @@ class PieceText {
     });
   }
 
-  std::string held_by(const WaitPiece& piece, Duration length) const {
-    const std::vector<std::int64_t>& held = piece.facts.held_gpu_ms;
-    std::vector<std::size_t> users(held.size());
+  std::string allocated_to(const WaitPiece& piece, Duration length) const {
+    const std::vector<std::int64_t>& allocated = piece.facts.allocated_gpu_ms;
+    std::vector<std::size_t> users(allocated.size());
     std::iota(users.begin(), users.end(), std::size_t{0});
-    std::erase_if(users, [&](std::size_t user) { return held[user] == 0; });
+    std::erase_if(users, [&](std::size_t user) { return allocated[user] == 0; });
     std::ranges::stable_sort(users, std::ranges::greater(),
-                             [&](std::size_t user) { return held[user]; });
+                             [&](std::size_t user) { return allocated[user]; });
     return list_text(users.size(), kUsersMax, [&](std::size_t i) {
       return fmt::format("{} {}", name_of(tables_, UserId(users[i])),
-                         mean_text(held[users[i]], length));
+                         mean_text(allocated[users[i]], length));
     });
   }
 
@@ -214,10 +214,10 @@ json piece_json(const Tables& tables, const WaitPiece& piece) {
   for (GpuTypeId type : ids<GpuTypeId>(tables.cluster.type_names.size()))
     free[tables.cluster.type_names[type]] =
         static_cast<double>(piece.facts.free_gpu_ms[type.row()]) / over;
-  json held = json::object();
-  for (UserId user : ids<UserId>(piece.facts.held_gpu_ms.size())) {
-    const std::int64_t gpu_ms = piece.facts.held_gpu_ms[user.row()];
-    if (gpu_ms > 0) held[tables.users.names[user]] = static_cast<double>(gpu_ms) / over;
+  json allocated = json::object();
+  for (UserId user : ids<UserId>(piece.facts.allocated_gpu_ms.size())) {
+    const std::int64_t gpu_ms = piece.facts.allocated_gpu_ms[user.row()];
+    if (gpu_ms > 0) allocated[tables.users.names[user]] = static_cast<double>(gpu_ms) / over;
   }
   json noted = json::object();
   for (const auto& [kind, fields] : piece.facts.noted) {
@@ -229,7 +229,7 @@ json piece_json(const Tables& tables, const WaitPiece& piece) {
                 {"cause", why_cause_info(piece.cause()).name},
                 {"free", free},
                 {"hole", piece.facts.hole},
-                {"held", held},
+                {"held", allocated},
                 {"noted", noted},
                 {"other", nullptr}};
   if (!piece.other.is_none()) value["other"] = tables.names[piece.other];
@@ -288,9 +288,9 @@ std::string why_job_text(const JobWhy& why, TextStyle style) {
   std::vector<std::string> parts;
   parts.push_back(fmt::format("{} under {}\n", job_text(tables, why.job), policy_text(waits)));
   parts.push_back(fmt::format(
-      "It was submitted at {}, waited {} in {} wait{}, and held GPUs for {}; it {} at {}.\n",
+      "It was submitted at {}, waited {} in {} wait{}, and had GPUs for {}; it {} at {}.\n",
       time_text(why.submit), length_text(why.waited), job.waits.size(),
-      job.waits.size() == 1 ? "" : "s", length_text(why.held),
+      job.waits.size() == 1 ? "" : "s", length_text(why.run_time),
       why.status == "pending" ? "was not done when the run ended" : why.status,
       time_text(why.end)));
   if (job.waits.empty()) return parts[0] + parts[1];
@@ -334,7 +334,7 @@ std::string why_job_json(const JobWhy& why) {
            {"submit_s", to_seconds(why.submit)},
            {"end_s", to_seconds(why.end)},
            {"waited_s", to_seconds(why.waited)},
-           {"held_s", to_seconds(why.held)},
+           {"held_s", to_seconds(why.run_time)},
            {"explained", job.causes.explained()},
            {"causes_s", causes_json(job.causes)},
            {"waits", all},

@@ -81,7 +81,7 @@ struct UserAnswer {
   std::int64_t tickets = 1;
   double gpu_s = 0;
   double entitled_gpus = 0;
-  std::int64_t held_gpus = 0;
+  std::int64_t allocated_gpus = 0;
   std::int64_t jobs_waiting = 0;
   std::int64_t jobs_running = 0;
 };

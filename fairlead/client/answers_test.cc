@@ -63,7 +63,7 @@ TEST(Answers, JobsComeByIdAndUsersByName) {
   EXPECT_EQ(users[0].tickets, 3);
   EXPECT_EQ(users[0].gpu_s, 7200);
   EXPECT_EQ(users[0].entitled_gpus, 1.5);
-  EXPECT_EQ(users[0].held_gpus, 2);
+  EXPECT_EQ(users[0].allocated_gpus, 2);
   EXPECT_EQ(users[0].jobs_waiting, 4);
   EXPECT_EQ(users[0].jobs_running, 1);
 }

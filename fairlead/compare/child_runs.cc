@@ -30,33 +30,33 @@ struct CloseFile {
 using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
 
 // Blocks the signals that this program waits for instead of being ended by them, from construction to destruction.
-class HeldSignals {
+class BlockedSignals {
  public:
-  HeldSignals() {
+  BlockedSignals() {
     // An ignored SIGCHLD is inherited from the parent, and would hide the ends of children.
     std::signal(SIGCHLD, SIG_DFL);
-    sigemptyset(&held_);
-    sigaddset(&held_, SIGCHLD);
+    sigemptyset(&blocked_);
+    sigaddset(&blocked_, SIGCHLD);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
       struct sigaction action {};
       sigaction(number, nullptr, &action);
-      if (action.sa_handler != SIG_IGN) sigaddset(&held_, number);
+      if (action.sa_handler != SIG_IGN) sigaddset(&blocked_, number);
     }
-    sigprocmask(SIG_BLOCK, &held_, &before_);
+    sigprocmask(SIG_BLOCK, &blocked_, &before_);
   }
-  ~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~BlockedSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
 
   // Returns the next signal, or 0 after half a second without one.
   int next() const {
     constexpr timespec kTick = {0, 500'000'000};
-    return std::max(0, sigtimedwait(&held_, nullptr, &kTick));
+    return std::max(0, sigtimedwait(&blocked_, nullptr, &kTick));
   }
   const sigset_t& before() const { return before_; }
 
  private:
-  sigset_t held_{};
+  sigset_t blocked_{};
   sigset_t before_{};
 };
 
@@ -160,7 +160,7 @@ class Children {
     std::_Exit(128 + number);
   }
 
-  HeldSignals signals_;
+  BlockedSignals signals_;
   ChildObserver* observer_;
   std::map<pid_t, Started> started_;
 };

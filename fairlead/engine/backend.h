@@ -2,7 +2,7 @@
 //
 // No code above a backend knows whether the world is simulated, one machine or a cluster. A backend's events
 // may be late, repeated, out of order, or about a run that has ended: the engine ignores and counts such events.
-// The engine's steps count once: a repeated step (same job and hold) has no effect.
+// The engine's steps count once: a repeated step (same job and run) has no effect.
 #pragma once
 
 #include "fairlead/model/event.h"

@@ -54,7 +54,7 @@ class Condensed {
       if (!jobs_.is_here(job)) add(record::Cancelled{job});
     }
     for (JobId job : here_) {
-      const HoldId before = jobs_.hold[job] - (is_placed(job) ? 1 : 0);
+      const RunId before = jobs_.run[job] - (is_placed(job) ? 1 : 0);
       add(record::Carried{job, before, jobs_.attained(job, now_), work_.done(job)});
       const WorkLeft left = work_.left(job);
       if (left.source >= WorkSource::kDeclared) add(record::Reported{job, left.left});
@@ -97,7 +97,7 @@ class Condensed {
   void add(const auto& what) { sink_.on({now_, what}); }
 
  private:
-  // The gang that it has, or had last, is written. No GPU that is down can be held, not even for a
+  // The gang that it has, or had last, is written. No GPU that is down can be allocated, not even for a
   // moment.
   bool is_placed(JobId job) const {
     if (jobs_.last[job].empty()) return false;

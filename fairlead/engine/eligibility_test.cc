@@ -32,7 +32,7 @@ JobSpec gang_of(std::uint32_t gpus) {
   return {.user = UserId(0), .gpus = gpus, .gpus_min = gpus, .gpus_max = gpus};
 }
 
-TEST(Eligibility, AGangThatOnlyMixedTypesCanHoldIsForPoliciesThatMix) {
+TEST(Eligibility, AGangThatFitsOnMixedTypesOnlyIsForPoliciesThatMix) {
   for (const char* policy :
        {"las", "fifo", "gavel", "gandiva", "tiresias", "tiresias:placement=skew"}) {
     EXPECT_EQ(refusal(policy, gang_of(9)), kOneType) << policy;

@@ -202,25 +202,25 @@ Status Engine::check_plan() {
   if (!first.what.empty()) return misuse(first.job, first.what);
   if (!plan_.open_.empty()) return misuse(JobId::none(), "decide: a gang is left open");
   for (const Change& change : changes_) {
-    if (plan_.holds(change.job)) FL_TRY(check_gang(change.job));
+    if (plan_.has_gang(change.job)) FL_TRY(check_gang(change.job));
   }
   return {};
 }
 
 Status Engine::check_gang(JobId job) const {
-  const Gang held = plan_.gang(job);
-  if (copies_of(held) > 1 && !policy_->needs().copies) {
+  const Gang present = plan_.gang(job);
+  if (copies_of(present) > 1 && !policy_->needs().copies) {
     return misuse(job, "place_copy: its needs() do not ask for copies");
   }
   const std::uint32_t copies_max = jobs_.extras_of(job).copies_max;
-  if (copies_max != 0 && copies_of(held) > copies_max) {
-    return misuse(job, fmt::format("place_copy: {} copies, where {} are allowed", copies_of(held),
-                                   copies_max));
+  if (copies_max != 0 && copies_of(present) > copies_max) {
+    return misuse(job, fmt::format("place_copy: {} copies, where {} are allowed",
+                                   copies_of(present), copies_max));
   }
   const bool elastic = policy_->needs().elastic;
   const std::uint32_t gpus_min = elastic ? jobs_.gpus_min[job] : jobs_.gpus[job];
   const std::uint32_t gpus_max = elastic ? jobs_.gpus_max[job] : jobs_.gpus[job];
-  for (Gang left = held; !left.empty();) {
+  for (Gang left = present; !left.empty();) {
     const Gang gang = first_copy(left);
     left = left.subspan(gang.size());
     const std::uint32_t gpus = gpus_of(gang);
@@ -229,7 +229,7 @@ Status Engine::check_gang(JobId job) const {
                                      gpus_min, gpus_max));
     }
   }
-  for (Slice slice : held) {
+  for (Slice slice : present) {
     if ((jobs_.types[job] & type_bit(tables_.cluster.node_type[slice.node])) == 0) {
       return misuse(job, fmt::format("place: its model does not run on node {}",
                                      tables_.cluster.node_names[slice.node]));
@@ -302,9 +302,9 @@ void Engine::collect_changes() {
 // Drops the changes of jobs that end up with the same gang as before.
 void Engine::drop_unchanged() {
   std::erase_if(changes_, [this](const Change& change) {
-    const GangRef after = plan_.held_[change.job];
+    const GangRef after = plan_.gangs_[change.job];
     if (!equal(jobs_.gangs.gang(change.before), jobs_.gangs.gang(after))) return false;
-    plan_.held_[change.job] = change.before;
+    plan_.gangs_[change.job] = change.before;
     jobs_.gangs.release(after);
     return true;
   });
@@ -315,18 +315,17 @@ void Engine::drop_unchanged() {
 void Engine::commit() {
   for (const Change& change : changes_) {
     if (change.before.empty()) continue;
-    steps_.push_back(
-        {.kind = Step::Kind::kStop, .job = change.job, .hold = jobs_.hold[change.job]});
-    standstill_.on_hold_end(change.job, jobs_.works_from[change.job], now_, {}, false);
-    known_.on_hold_end(change.job);
-    known_work_.on_hold_end(change.job);
+    steps_.push_back({.kind = Step::Kind::kStop, .job = change.job, .run = jobs_.run[change.job]});
+    standstill_.on_run_end(change.job, jobs_.works_from[change.job], now_, {}, false);
+    known_.on_run_end(change.job);
+    known_work_.on_run_end(change.job);
     log(record::Stop{
         .job = change.job, .cause = change.cause, .is_reported = backend_->reports_steps()});
   }
   // Jobs that resume in place get their GPUs before others take the lowest free ones.
   for (Change& change : changes_) change.keeps_gpus = keep_gpus(change.job);
   for (const Change& change : changes_) {
-    if (plan_.holds(change.job)) add_place_steps(change.job, change.keeps_gpus);
+    if (plan_.has_gang(change.job)) add_place_steps(change.job, change.keeps_gpus);
   }
   counts_.steps += std::ssize(steps_);
   if (!steps_.empty()) keep_gangs_of_steps();
@@ -349,13 +348,13 @@ void Engine::change_speed(JobId job, Rate rate) {
 void Engine::add_place_steps(JobId job, bool keeps_gpus) {
   FL_CHECK(jobs_.state[job] == JobState::kWaiting, "job {} cannot be placed", job.row());
   const GangRef last = jobs_.last[job];
-  const GangRef gang = plan_.held_[job];
+  const GangRef gang = plan_.gangs_[job];
   const bool same_slices = equal(jobs_.gangs.gang(last), jobs_.gangs.gang(gang));
   if (!keeps_gpus) grant_gpus(job, gang, same_slices);
   Step step;
   step.kind = Step::Kind::kPlace;
   step.job = job;
-  step.hold = jobs_.hold[job] + 1;
+  step.run = jobs_.run[job] + 1;
   step.place = last.empty()  ? PlaceKind::kStart
                : same_slices ? PlaceKind::kResume
                              : PlaceKind::kMigrate;
@@ -386,14 +385,14 @@ void Engine::keep_gangs_of_steps() {
     step.gpu_masks = std::span<const std::uint64_t>(step_gangs_.masks).subspan(at, size);
     at += size;
     if (step.kind == Step::Kind::kPlace && step.copy == 0) {
-      jobs_.gangs.release(std::exchange(plan_.held_[step.job], {}));
+      jobs_.gangs.release(std::exchange(plan_.gangs_[step.job], {}));
     }
   }
 }
 
 // Grants a job that is placed where it was the GPUs that it had there, if all of them are free.
 bool Engine::keep_gpus(JobId job) {
-  const GangRef gang = plan_.held_[job];
+  const GangRef gang = plan_.gangs_[job];
   const GangRef last = jobs_.last[job];
   if (gang.empty() || !equal(jobs_.gangs.gang(last), jobs_.gangs.gang(gang))) return false;
   const auto last_masks = std::as_const(jobs_.gangs).gpu_masks(last);
@@ -425,9 +424,9 @@ void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
 
 void Engine::log_place(const Step& step) {
   const bool is_reported = backend_->reports_steps();
-  known_.on_hold(step.job, step.gang, step.rate);
+  known_.on_run_begin(step.job, step.gang, step.rate);
   if (!is_reported) known_.on_start(step.job, step.gang, step.overhead);
-  known_work_.on_hold(step.job, step.rate, step.overhead);
+  known_work_.on_run_begin(step.job, step.rate, step.overhead);
   log(record::Place{.job = step.job,
                     .kind = step.place,
                     .gang = step.gang,
@@ -438,7 +437,7 @@ void Engine::log_place(const Step& step) {
                     .locality = step.locality,
                     .copy = step.copy});
   for (Slice slice : step.gang) granted_[slice.node] = 0;
-  plan_.held_[step.job] = jobs_.last[step.job];
+  plan_.gangs_[step.job] = jobs_.last[step.job];
 }
 
 }  // namespace fairlead

@@ -10,9 +10,9 @@
 //  4. A policy cannot break the engine, nor hang it: a plan against the rules of policy/plan.h ends
 //     the run with an error, and so does a standstill (engine/standstill.h), which is only counted
 //     where the world is real. A simulated world cannot hang it either.
-//  5. A world cannot break it either: an event about a hold that is over, one that came twice, a node
+//  5. A world cannot break it either: an event about a run that is over, one that came twice, a node
 //     that is down already: journalled as ignored, counted, of no effect.
-//  6. GPU indices are assigned here, below the policies: the ones held last where a job resumes in
+//  6. GPU indices are assigned here, below the policies: the last ones where a job resumes in
 //     place and they are free, then to the others the lowest free ones of each node.
 //
 // Cost of one step beside the policy's: O(events + edits of the plan x slices); O(running) where GPUs
@@ -189,8 +189,8 @@ class Engine {
   void evict_from(NodeId node, std::uint64_t gpus);
   void release_due();
 
-  bool is_running(JobId job, HoldId hold) const;
-  void lose_hold(JobId job, Duration lost = {});
+  bool is_running(JobId job, RunId run) const;
+  void lose_run(JobId job, Duration lost = {});
   void stop_now(JobId job, StopCause cause);
   bool wake_up();
   Status decide(bool only_woke);

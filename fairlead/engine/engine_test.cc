@@ -56,7 +56,7 @@ TEST(Engine, AFinishThatComesTwiceIsIgnoredAndCounted) {
   EXPECT_EQ(world.decisions(), (std::vector<Time>{{0}, {5'000}}));
 }
 
-TEST(Engine, AnEventAboutAHoldThatIsOverIsIgnoredOneAboutTheCurrentHoldCounts) {
+TEST(Engine, AnEventAboutARunThatIsOverIsIgnoredOneAboutTheCurrentRunCounts) {
   ScriptedWorld world;
   world.arrive(0, 1);
   world.tell(5, job_event(EventKind::kEvicted, 0, 1));  // placed again at once
@@ -161,7 +161,7 @@ TEST(Engine, ANodeThatGoesDownBeforeItsEvictionsAreToldEvictsItselfAndStopsTheGa
 void fail_starts(ScriptedWorld& world) {
   world.reports_steps = true;
   world.on_step = [&world](Time now, const Step& step) {
-    Event event = job_event(EventKind::kStartFailed, step.job.row(), step.hold);
+    Event event = job_event(EventKind::kStartFailed, step.job.row(), step.run);
     event.reason = "no image";
     world.tell(now.ms / 1000 + 1, event);
   };

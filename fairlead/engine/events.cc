@@ -64,7 +64,7 @@ bool Engine::apply_events(const Batch& batch) {
 
 void Engine::ignore(const Event& event) {
   ++counts_.ignored;
-  log(record::Ignored{event.kind, event.job, event.node, event.hold});
+  log(record::Ignored{event.kind, event.job, event.node, event.run});
 }
 
 bool Engine::apply_event(const Event& event) {
@@ -111,7 +111,7 @@ bool Engine::apply_job_event(const Event& event) {
     case EventKind::kStarted:
       return confirm_start(event);
     case EventKind::kProgress:
-      if (!is_running(event.job, event.hold)) return false;
+      if (!is_running(event.job, event.run)) return false;
       change_speed(event.job, event.rate);
       return true;
     case EventKind::kReported:
@@ -134,8 +134,8 @@ bool Engine::apply_node_event(const Event& event) {
   }
 }
 
-bool Engine::is_running(JobId job, HoldId hold) const {
-  return jobs_.state[job] == JobState::kRunning && jobs_.hold[job] == hold;
+bool Engine::is_running(JobId job, RunId run) const {
+  return jobs_.state[job] == JobState::kRunning && jobs_.run[job] == run;
 }
 
 bool Engine::arrive(JobSpec spec) {
@@ -165,15 +165,15 @@ void Engine::add_job(JobId job) {
 // stopped. In that case the job ended before the stop, and a run that started since has no work.
 bool Engine::finish(const Event& event) {
   const JobId job = event.job;
-  const bool is_last = event.hold == jobs_.hold[job] && event.hold > 0;
-  if (!jobs_.is_here(job) || !(is_last || tables_.stopping.contains({job, event.hold})))
+  const bool is_last = event.run == jobs_.run[job] && event.run > 0;
+  if (!jobs_.is_here(job) || !(is_last || tables_.stopping.contains({job, event.run})))
     return false;
   const bool was_held = jobs_.state[job] == JobState::kHeld;
   if (jobs_.state[job] == JobState::kRunning) {
     if (!is_last) {
-      steps_.push_back({.kind = Step::Kind::kStop, .job = job, .hold = jobs_.hold[job]});
+      steps_.push_back({.kind = Step::Kind::kStop, .job = job, .run = jobs_.run[job]});
     }
-    lose_hold(job);
+    lose_run(job);
   }
   standstill_.on_end();
   if (event.kind == EventKind::kFinished) {
@@ -225,35 +225,35 @@ void Engine::release_due() {
 }
 
 bool Engine::evict(const Event& event) {
-  if (!is_running(event.job, event.hold)) return confirm_stop(event);
-  lose_hold(event.job, event.lost);
+  if (!is_running(event.job, event.run)) return confirm_stop(event);
+  lose_run(event.job, event.lost);
   log(record::Evicted{event.job, event.lost});
   news_.push_back(event);
   return true;
 }
 
 bool Engine::confirm_stop(const Event& event) {
-  const auto stopping = tables_.stopping.find({event.job, event.hold});
+  const auto stopping = tables_.stopping.find({event.job, event.run});
   if (stopping == tables_.stopping.end()) return false;
   const Tables::Stopping busy = stopping->second;
-  log(record::Stopped{event.job, event.hold});
+  log(record::Stopped{event.job, event.run});
   if (!busy.has_failed) return true;
   for (const auto& [node, gpus] : busy.gpus) bring_gpus_up(node, gpus);
   return true;
 }
 
-// The GPUs are as good as gone until the hold is over.
+// The GPUs are as good as gone until the run is over.
 bool Engine::fail_stop(const Event& event) {
-  const auto stopping = tables_.stopping.find({event.job, event.hold});
+  const auto stopping = tables_.stopping.find({event.job, event.run});
   if (stopping == tables_.stopping.end() || stopping->second.has_failed) return false;
   const Tables::Stopping busy = stopping->second;
-  log(record::StopFailed{event.job, event.hold, event.reason});
+  log(record::StopFailed{event.job, event.run, event.reason});
   for (const auto& [node, gpus] : busy.gpus) take_gpus_down(node, gpus);
   return true;
 }
 
 bool Engine::confirm_start(const Event& event) {
-  if (!is_running(event.job, event.hold) || !jobs_.is_starting(event.job)) return false;
+  if (!is_running(event.job, event.run) || !jobs_.is_starting(event.job)) return false;
   log(record::Started{event.job, event.overhead});
   known_.on_start(event.job, jobs_.last_gang(event.job), {});
   return true;
@@ -268,14 +268,14 @@ bool Engine::report(const Event& event) {
 
 bool Engine::fail_start(const Event& event) {
   const JobId job = event.job;
-  if (!is_running(job, event.hold)) return false;
+  if (!is_running(job, event.run)) return false;
   const auto failed = tables_.failed_starts.find(job);
   const std::uint32_t before = failed == tables_.failed_starts.end() ? 0 : failed->second;
   const std::int64_t doubled = options_.retry_first.ms << std::min<std::uint32_t>(before, 30);
   const Time retry = now_ + std::min(Duration{doubled}, options_.retry_max);
   std::vector<NodeId> nodes;
   for (Slice slice : jobs_.last_gang(job)) nodes.push_back(slice.node);
-  lose_hold(job);
+  lose_run(job);
   log(record::StartFailed{job, retry, event.reason});
   if (before + 1 >= options_.starts_max) {
     standstill_.on_end();
@@ -331,8 +331,8 @@ void Engine::evict_from(NodeId node, std::uint64_t gpus) {
   }
   std::ranges::sort(victims);
   for (JobId job : victims) {
-    steps_.push_back({.kind = Step::Kind::kStop, .job = job, .hold = jobs_.hold[job]});
-    lose_hold(job);
+    steps_.push_back({.kind = Step::Kind::kStop, .job = job, .run = jobs_.run[job]});
+    lose_run(job);
     log(record::Evicted{job, {}});
     news_.push_back(job_news(EventKind::kEvicted, job));
   }
@@ -368,18 +368,18 @@ void Engine::close_idle_gpus() {
   }
 }
 
-// To be called before the record by which the tables lose the hold.
-void Engine::lose_hold(JobId job, Duration lost) {
+// To be called before the record by which the tables lose the run.
+void Engine::lose_run(JobId job, Duration lost) {
   plan_.world_took_away(job);
-  known_.on_hold_end(job);
-  known_work_.on_hold_end(job, lost);
-  standstill_.on_hold_end(job, jobs_.works_from[job], now_, lost, true);
+  known_.on_run_end(job);
+  known_work_.on_run_end(job, lost);
+  standstill_.on_run_end(job, jobs_.works_from[job], now_, lost, true);
 }
 
 // Takes a gang away without asking the policy.
 void Engine::stop_now(JobId job, StopCause cause) {
-  steps_.push_back({.kind = Step::Kind::kStop, .job = job, .hold = jobs_.hold[job]});
-  lose_hold(job);
+  steps_.push_back({.kind = Step::Kind::kStop, .job = job, .run = jobs_.run[job]});
+  lose_run(job);
   log(record::Stop{.job = job, .cause = cause, .is_reported = backend_->reports_steps()});
 }
 

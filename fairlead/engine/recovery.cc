@@ -100,7 +100,7 @@ class RecordedWorld : public Backend {
     next_ = next;
     is_told_ = false;
   }
-  // Counts holds, and brings the world along, as wait() and the rest would.
+  // Counts runs, and brings the world along, as wait() and the rest would.
   void pass(Records instant) {
     set(instant);
     const Time now = instant.front().t;
@@ -111,13 +111,13 @@ class RecordedWorld : public Backend {
       if (const auto* stop = std::get_if<record::Stop>(&record.what)) {
         Step step;
         step.job = stop->job;
-        step.hold = holds_[stop->job];
+        step.run = runs_[stop->job];
         steps.push_back(step);
       } else if (const auto* place = std::get_if<record::Place>(&record.what)) {
         Step step;
         step.kind = Step::Kind::kPlace;
         step.job = place->job;
-        step.hold = place->copy == 0 ? ++holds_[place->job] : holds_[place->job];
+        step.run = place->copy == 0 ? ++runs_[place->job] : runs_[place->job];
         step.place = place->kind;
         step.copy = place->copy;
         step.gang = place->gang;
@@ -171,7 +171,7 @@ class RecordedWorld : public Backend {
       const auto* speed = std::get_if<record::Speed>(&instant_[i].what);
       if (speed != nullptr && is_effect(i)) speeds_.push_back({speed->job, speed->rate});
     }
-    for (const Step& step : steps) holds_[step.job] = step.hold;
+    for (const Step& step : steps) runs_[step.job] = step.run;
     return speeds_;
   }
   void carry_out(Time now, std::span<const Step> steps) override {
@@ -201,7 +201,7 @@ class RecordedWorld : public Backend {
     }
   }
   void add_job(EventKind kind, JobId job) {
-    events_.push_back({.kind = kind, .job = job, .hold = holds_[job]});
+    events_.push_back({.kind = kind, .job = job, .run = runs_[job]});
   }
   void add(const record::Group& group) {
     groups_.push_back({group.group, group.name, group.tickets, group.quota});
@@ -238,11 +238,11 @@ class RecordedWorld : public Backend {
   }
   void add(const record::Stopped& stopped) {
     add_job(EventKind::kStopped, stopped.job);
-    events_.back().hold = stopped.hold;
+    events_.back().run = stopped.run;
   }
   void add(const record::StopFailed& failed) {
     add_job(EventKind::kStopFailed, failed.job);
-    events_.back().hold = failed.hold;
+    events_.back().run = failed.run;
     events_.back().reason = failed.reason;
   }
   void add(const record::Speed& speed) {
@@ -278,7 +278,7 @@ class RecordedWorld : public Backend {
   std::size_t effects_ = 0;  // the position of the first speed that is not an event
   Records next_;             // the records after the instant
   bool is_told_ = false;
-  std::map<JobId, HoldId> holds_;
+  std::map<JobId, RunId> runs_;
   std::vector<GroupSpec> groups_;
   std::vector<UserSpec> users_;
   std::vector<NodeJoin> nodes_;

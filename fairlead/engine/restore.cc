@@ -34,8 +34,8 @@ void Engine::restore(const Record& record) {
   const auto lose = [&](JobId job, Duration lost) {
     if (jobs_.state[job] != JobState::kRunning) return;
     plan_.world_took_away(job);
-    known_.on_hold_end(job);
-    known_work_.on_hold_end(job, lost);
+    known_.on_run_end(job);
+    known_work_.on_run_end(job, lost);
   };
   std::visit(Overloaded{
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled, record::Stop,
@@ -61,10 +61,10 @@ void Engine::restore(const Record& record) {
                  },
                  [&](const record::Place& place) {
                    for (Slice slice : place.gang) plan_.free_.take(slice.node, slice.gpus);
-                   plan_.held_[place.job] = jobs_.last[place.job];
-                   known_.on_hold(place.job, place.gang, place.rate);
+                   plan_.gangs_[place.job] = jobs_.last[place.job];
+                   known_.on_run_begin(place.job, place.gang, place.rate);
                    if (!place.is_reported) known_.on_start(place.job, place.gang, place.overhead);
-                   known_work_.on_hold(place.job, place.rate, place.overhead);
+                   known_work_.on_run_begin(place.job, place.rate, place.overhead);
                  },
                  [&](const record::Started& started) {
                    known_.on_start(started.job, jobs_.last_gang(started.job), {});

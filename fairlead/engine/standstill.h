@@ -52,9 +52,9 @@ class Standstill {
     idle_ = 0;
     ++ended_;
   }
-  // A hold ends, whose overhead was over at `works_from`. `lost`: of its work; `is_taken`: the world
+  // A run ends, whose overhead was over at `works_from`. `lost`: of its work; `is_taken`: the world
   // took its GPUs.
-  void on_hold_end(JobId job, Time works_from, Time now, Duration lost, bool is_taken) {
+  void on_run_end(JobId job, Time works_from, Time now, Duration lost, bool is_taken) {
     taken_ += is_taken ? 1 : 0;
     if (now <= works_from) {
       if (!is_taken) stopped_early_ = job;

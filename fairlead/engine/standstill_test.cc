@@ -41,10 +41,10 @@ TEST(Standstill, NeverComesWhileAJobWorks) {
   }
 }
 
-TEST(Standstill, AHoldThatEndsInItsOverheadIsNoProgress) {
+TEST(Standstill, ARunThatEndsInItsOverheadIsNoProgress) {
   Standstill standstill;
   for (std::int64_t i = 1; i < Standstill::kIdleMax; ++i) {
-    standstill.on_hold_end(JobId(1), Time{i * 1000 + 5000}, Time{i * 1000 + 1000}, {}, false);
+    standstill.on_run_end(JobId(1), Time{i * 1000 + 5000}, Time{i * 1000 + 1000}, {}, false);
     ASSERT_FALSE(standstill.is_idle(true, true, {{}, kWorksFrom, true}, Time{i * 1000}));
   }
   EXPECT_EQ(standstill.stopped_early(), JobId(1));
@@ -52,12 +52,12 @@ TEST(Standstill, AHoldThatEndsInItsOverheadIsNoProgress) {
       standstill.is_idle(true, true, {{}, kWorksFrom, true}, Time{Standstill::kIdleMax * 1000}));
 }
 
-TEST(Standstill, AHoldThatOutlivesItsOverheadIsProgress) {
+TEST(Standstill, ARunThatOutlivesItsOverheadIsProgress) {
   Standstill standstill;
   for (std::int64_t i = 1; i < Standstill::kIdleMax; ++i) {
     standstill.is_idle(true, true, {{}, kWorksFrom, true}, Time{i});
   }
-  standstill.on_hold_end(JobId(0), Time{10'000}, Time{10'001}, {}, false);
+  standstill.on_run_end(JobId(0), Time{10'000}, Time{10'001}, {}, false);
   EXPECT_FALSE(standstill.is_idle(true, true, {{}, kWorksFrom, true}, Time{10'002}));
   EXPECT_EQ(standstill.idle(), 1);
 }
@@ -79,7 +79,7 @@ std::int64_t turns_until_the_end(Duration worked, Duration lost) {
   Standstill standstill;
   for (std::int64_t turn = 1; turn <= 3 * Standstill::kRecordsMax; ++turn) {
     const Time now{turn * 2000};
-    standstill.on_hold_end(JobId(0), now - worked, now, lost, true);
+    standstill.on_run_end(JobId(0), now - worked, now, lost, true);
     standstill.on_record();
     if (standstill.is_endless({{}, kWorksFrom, true}, now)) return turn;
   }

@@ -112,14 +112,14 @@ void Tables::on(const record::Cancelled& cancelled) {
 }
 
 void Tables::on(const record::Evicted& evicted) {
-  end_hold(evicted.job);
+  end_run(evicted.job);
   forget_gang(evicted.job);
 }
 
 void Tables::on(const record::GpusDown& down) {
   NodeState& node = nodes[down.node];
-  FL_CHECK((node.up & down.gpus & ~node.free) == 0, "GPUs of node {} go down while they are held",
-           down.node.row());
+  FL_CHECK((node.up & down.gpus & ~node.free) == 0,
+           "GPUs of node {} go down while they are allocated", down.node.row());
   node.up &= ~down.gpus;
   node.free &= ~down.gpus;
 }
@@ -143,18 +143,18 @@ void Tables::on(const record::Uncordoned& uncordoned) {
 
 void Tables::on(const record::Stop& stop) {
   if (stop.is_reported) {
-    Stopping& busy = stopping[{stop.job, jobs.hold[stop.job]}];
+    Stopping& busy = stopping[{stop.job, jobs.run[stop.job]}];
     const auto masks = std::as_const(jobs.gangs).gpu_masks(jobs.last[stop.job]);
     std::size_t i = 0;
     for (Slice slice : jobs.last_gang(stop.job)) busy.gpus.emplace_back(slice.node, masks[i++]);
   }
-  end_hold(stop.job);
+  end_run(stop.job);
 }
 
-void Tables::on(const record::Stopped& stopped) { stopping.erase({stopped.job, stopped.hold}); }
+void Tables::on(const record::Stopped& stopped) { stopping.erase({stopped.job, stopped.run}); }
 
 void Tables::on(const record::StopFailed& failed) {
-  stopping.at({failed.job, failed.hold}).has_failed = true;
+  stopping.at({failed.job, failed.run}).has_failed = true;
 }
 
 void Tables::on(const record::Started& started) {
@@ -167,7 +167,7 @@ void Tables::on(const record::Started& started) {
 void Tables::on(const record::StartFailed& failed) {
   for (Slice slice : jobs.last_gang(failed.job)) failed_on[slice.node].insert(failed.job);
   ++failed_starts[failed.job];
-  end_hold(failed.job);
+  end_run(failed.job);
   forget_gang(failed.job);
   waiting.erase(failed.job);
   jobs.state[failed.job] = JobState::kHeld;
@@ -191,7 +191,7 @@ void Tables::on(const record::Tickets& tickets) { users.tickets[tickets.user] = 
 void Tables::on(const record::Carried& carried) {
   FL_CHECK(jobs.is_here(carried.job), "job {} is not here", carried.job.row());
   jobs.attained_settled[carried.job] = carried.attained;
-  jobs.hold[carried.job] = carried.hold;
+  jobs.run[carried.job] = carried.run;
 }
 
 void Tables::on(const record::Place& place) {
@@ -202,15 +202,15 @@ void Tables::on(const record::Place& place) {
     jobs.last[job] = jobs.gangs.add(place.gang);
     std::ranges::copy(place.gpu_masks, jobs.gangs.gpu_masks(jobs.last[job]).begin());
     jobs.state[job] = JobState::kRunning;
-    jobs.held_since[job] = now;
-    jobs.held_gpus[job] = gpus;
+    jobs.run_since[job] = now;
+    jobs.allocated_gpus[job] = gpus;
     jobs.works_from[job] = place.is_reported ? Time::never() : now + place.overhead;
-    ++jobs.hold[job];
+    ++jobs.run[job];
     waiting.erase(job);
     running.insert(job);
   } else {
     jobs.last[job] = jobs.gangs.append(jobs.last[job], place.gang, place.gpu_masks, place.copy);
-    jobs.held_gpus[job] += gpus;
+    jobs.allocated_gpus[job] += gpus;
     if (!place.is_reported) {
       jobs.works_from[job] = std::max(jobs.works_from[job], now + place.overhead);
     }
@@ -218,13 +218,13 @@ void Tables::on(const record::Place& place) {
   std::size_t i = 0;
   for (Slice slice : place.gang) {
     std::uint64_t& free = nodes[slice.node].free;
-    FL_DCHECK((free & place.gpu_masks[i]) == place.gpu_masks[i], "GPUs of node {} are held twice",
-              slice.node.row());
+    FL_DCHECK((free & place.gpu_masks[i]) == place.gpu_masks[i],
+              "GPUs of node {} are allocated twice", slice.node.row());
     free &= ~place.gpu_masks[i++];
   }
 }
 
-void Tables::end_hold(JobId job) {
+void Tables::end_run(JobId job) {
   FL_CHECK(jobs.state[job] == JobState::kRunning, "job {} does not run", job.row());
   const GangRef ref = jobs.last[job];
   const auto masks = std::as_const(jobs.gangs).gpu_masks(ref);
@@ -235,7 +235,7 @@ void Tables::end_hold(JobId job) {
     node.free |= masks[i++] & node.up;
   }
   jobs.attained_settled[job] = jobs.attained(job, now);
-  jobs.held_gpus[job] = 0;
+  jobs.allocated_gpus[job] = 0;
   jobs.state[job] = JobState::kWaiting;
   running.erase(job);
   waiting.insert(job);
@@ -247,7 +247,7 @@ void Tables::forget_gang(JobId job) {
 }
 
 void Tables::leave(JobId job, JobState state) {
-  if (jobs.state[job] == JobState::kRunning) end_hold(job);
+  if (jobs.state[job] == JobState::kRunning) end_run(job);
   if (jobs.state[job] == JobState::kHeld) {
     held_until.erase(job);
   } else {

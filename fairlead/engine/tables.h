@@ -87,7 +87,7 @@ struct Tables {
     std::vector<std::pair<NodeId, std::uint64_t>> gpus;
     bool has_failed = false;
   };
-  std::map<std::pair<JobId, HoldId>, Stopping> stopping;
+  std::map<std::pair<JobId, RunId>, Stopping> stopping;
 
  private:
   void on(const record::Run& run);
@@ -127,7 +127,7 @@ struct Tables {
 
   void add_job(const JobSpec& asked);
   // Ends the job's current run: returns its GPUs to their nodes and settles attained service. The job then waits.
-  void end_hold(JobId job);
+  void end_run(JobId job);
   // Forgets the last gang of a job that does not run: the hosts lost its state, so its next placement is a start.
   void forget_gang(JobId job);
   void leave(JobId job, JobState state);

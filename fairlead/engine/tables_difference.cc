@@ -36,8 +36,8 @@ std::string difference(const Tables& a, const Tables& b) {
       one.partitions != two.partitions) {
     return "what jobs ask for";
   }
-  if (one.attained_settled != two.attained_settled || one.held_since != two.held_since ||
-      one.held_gpus != two.held_gpus || one.state != two.state || one.hold != two.hold ||
+  if (one.attained_settled != two.attained_settled || one.run_since != two.run_since ||
+      one.allocated_gpus != two.allocated_gpus || one.state != two.state || one.run != two.run ||
       one.works_from != two.works_from) {
     return "what jobs were served";
   }

@@ -374,7 +374,7 @@ RunQuestions run_questions(const Experiment& experiment) {
 }
 
 std::optional<Received> received_named(std::string_view name) {
-  if (name == "held") return Received::kHeld;
+  if (name == "held") return Received::kAllocated;
   if (name == "useful") return Received::kUseful;
   if (name == "effective") return Received::kEffective;
   return std::nullopt;

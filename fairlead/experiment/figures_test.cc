@@ -246,9 +246,9 @@ TEST_F(FiguresOfAJournal, HaveThoseOfTheSummaryThatMeanSomething) {
 }
 
 TEST_F(FiguresOfAJournal, AreItsFairness) {
-  const auto run = read_run(folder_, {.windows = {hours(1)}, .received = {Received::kHeld}});
+  const auto run = read_run(folder_, {.windows = {hours(1)}, .received = {Received::kAllocated}});
   ASSERT_TRUE(run.has_value()) << run.error().message;
-  ASSERT_EQ(run->windows.at(Received::kHeld).size(), 1u);
+  ASSERT_EQ(run->windows.at(Received::kAllocated).size(), 1u);
   EXPECT_EQ(number(claim_of("window_error"), *run, nullptr), 0) << "no hour has passed";
   // Both jobs want half of the 8 GPUs until job 0 finishes, and one of them waits.
   EXPECT_NEAR(number(claim_of("idle_when_wanted"), *run, nullptr), 50, 1e-9);

@@ -8,7 +8,7 @@
 
 namespace fairlead {
 
-void HeldByOrder::add(std::size_t rank, std::int64_t gpus) {
+void AllocatedByOrder::add(std::size_t rank, std::int64_t gpus) {
   while (rank + 1 >= tree_.size()) {  // doubles the size: the new last node is the sum of all
     const std::size_t size = tree_.size() - 1;
     tree_.resize(2 * std::max<std::size_t>(size, 1) + 1);
@@ -18,7 +18,7 @@ void HeldByOrder::add(std::size_t rank, std::int64_t gpus) {
   for (std::size_t i = rank + 1; i < tree_.size(); i += i & -i) tree_[i] += gpus;
 }
 
-std::int64_t HeldByOrder::after(std::size_t rank) const {
+std::int64_t AllocatedByOrder::after(std::size_t rank) const {
   std::int64_t up_to = 0;
   for (std::size_t i = std::min(rank + 1, tree_.size() - 1); i > 0; i -= i & -i) up_to += tree_[i];
   return total_ - up_to;
@@ -27,7 +27,7 @@ std::int64_t HeldByOrder::after(std::size_t rank) const {
 Moment::Moment(const Tables& tables, const PlacementTraits& traits, Time now)
     : tables_(tables), traits_(traits), present_(now) {
   free_.emplace(tables.cluster);
-  held_by_order_.resize(tables.cluster.type_names.size());
+  allocated_by_order_.resize(tables.cluster.type_names.size());
   held_.resize(tables.users.size());
   for (NodeId node : ids<NodeId>(tables.cluster.nodes())) set_usable(node);
   std::vector<std::pair<Time, JobId>> present;
@@ -37,16 +37,16 @@ Moment::Moment(const Tables& tables, const PlacementTraits& traits, Time now)
     present.emplace_back(tables.jobs.arrival[job], job);
   std::ranges::sort(present);
   for (const auto& [arrival, job] : present) come(job, arrival);
-  for (JobId job : tables.running.members()) hold(job, tables.jobs.last_gang(job), 1);
+  for (JobId job : tables.running.members()) run(job, tables.jobs.last_gang(job), 1);
 }
 
 void Moment::before(const Record& record) {
   std::visit(Overloaded{
-                 [&](const record::Run& run) { held_by_order_.resize(run.gpu_types.size()); },
+                 [&](const record::Run& run) { allocated_by_order_.resize(run.gpu_types.size()); },
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled,
                                  record::Evicted, record::Stop, record::StartFailed> auto& what) {
                    if (tables_.jobs.state[what.job] == JobState::kRunning)
-                     hold(what.job, tables_.jobs.last_gang(what.job), -1);
+                     run(what.job, tables_.jobs.last_gang(what.job), -1);
                  },
                  [](const auto&) {},
              },
@@ -61,7 +61,7 @@ void Moment::after(const Record& record) {
                    fits_.clear();
                  },
                  [&](const record::Arrived& arrived) { come(arrived.asked.job, record.t); },
-                 [&](const record::Place& place) { hold(place.job, place.gang, 1); },
+                 [&](const record::Place& place) { run(place.job, place.gang, 1); },
                  [&](const OneOf<record::GpusDown, record::GpusUp, record::Closed,
                                  record::Uncordoned> auto& what) {
                    if (!free_) free_.emplace(tables_.cluster);
@@ -85,11 +85,11 @@ void Moment::come(JobId job, Time arrival) {
   order_.grow_to(job) = came_;
 }
 
-void Moment::hold(JobId job, Gang gang, std::int64_t sign) {
+void Moment::run(JobId job, Gang gang, std::int64_t sign) {
   for (Slice slice : gang) {
     if (sign > 0) free_->take(slice.node, slice.gpus);
     if (sign < 0) free_->give(slice.node, slice.gpus);
-    held_by_order_[tables_.cluster.node_type[slice.node]].add(order_[job], sign * slice.gpus);
+    allocated_by_order_[tables_.cluster.node_type[slice.node]].add(order_[job], sign * slice.gpus);
     held_[tables_.jobs.user[job]] += sign * slice.gpus;
   }
   fits_.clear();
@@ -114,11 +114,11 @@ GangAsked Moment::wanted(JobId job) const {
   return {traits_.smallest ? jobs.gpus_min[job] : jobs.gpus[job], jobs.task_gpus[job]};
 }
 
-std::int64_t Moment::held_later(JobId job) const {
+std::int64_t Moment::allocated_later(JobId job) const {
   std::int64_t held = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(held_by_order_.size())) {
+  for (GpuTypeId type : ids<GpuTypeId>(allocated_by_order_.size())) {
     if ((tables_.jobs.types[job] & type_bit(type)) != 0)
-      held += held_by_order_[type].after(order_[job]);
+      held += allocated_by_order_[type].after(order_[job]);
   }
   return held;
 }

@@ -16,7 +16,7 @@
 namespace fairlead {
 
 // The GPUs of running jobs, by the order in which the jobs arrived.
-class HeldByOrder {
+class AllocatedByOrder {
  public:
   void add(std::size_t rank, std::int64_t gpus);
   std::int64_t after(std::size_t rank) const;  // the sum over later ranks
@@ -64,8 +64,8 @@ class Moment {
   GangAsked wanted(JobId job) const;
   // Its policy wants GPUs near to each other for a job that has waited since then.
   bool is_patient(Time since) const;
-  // Held by jobs that came later, of the types that the job can run on.
-  std::int64_t held_later(JobId job) const;
+  // Allocated to jobs that came later, of the types that the job can run on.
+  std::int64_t allocated_later(JobId job) const;
   bool came_later(JobId job, JobId than) const { return order_[job] > order_[than]; }
   std::int64_t held_by(UserId user) const { return held_[user]; }
   // As it is now, for fitted().
@@ -80,7 +80,7 @@ class Moment {
   using Kind = std::tuple<std::uint32_t, std::uint32_t, TypeMask, Placement>;
   void come(JobId job, Time arrival);
   void set_usable(NodeId node);
-  void hold(JobId job, Gang gang, std::int64_t sign);
+  void run(JobId job, Gang gang, std::int64_t sign);
   Kind kind_of(JobId job, Time since) const;
   Placement placement_of(JobId job, Time since) const;
   Fit fit_of(const FreeIndex& free, const Kind& kind) const;
@@ -96,7 +96,7 @@ class Moment {
   IdVector<JobId, std::size_t> order_;
   std::size_t came_ = 0;
   Time last_came_ = Time::never();
-  IdVector<GpuTypeId, HeldByOrder> held_by_order_;
+  IdVector<GpuTypeId, AllocatedByOrder> allocated_by_order_;
   IdVector<UserId, std::int64_t> held_;
   std::map<Kind, Fit> fits_;  // for the GPUs that are free now
 };

@@ -31,7 +31,7 @@ WhyCause too_few(const Moment& moment, const UserNotes& notes, JobId job) {
   const UserId user = moment.tables().jobs.user[job];
   const std::int64_t of_others = moment.usable(types) - moment.held_by(user);
   if (of_others >= gpus && notes.has_share(moment.held_by(user))) return WhyCause::kShare;
-  if (free + moment.held_later(job) >= gpus) return WhyCause::kPassed;
+  if (free + moment.allocated_later(job) >= gpus) return WhyCause::kPassed;
   return free + moment.down(types) >= gpus ? WhyCause::kDown : WhyCause::kFull;
 }
 

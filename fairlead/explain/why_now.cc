@@ -48,7 +48,7 @@ JobId WhyNow::later_placed(JobId job) const {
   JobId first;
   for (JobId other : tables.running.members()) {
     const bool is_later =
-        moment_.came_later(other, job) && tables.jobs.held_since[other] >= since(job);
+        moment_.came_later(other, job) && tables.jobs.run_since[other] >= since(job);
     if (is_later && (first.is_none() || other < first)) first = other;
   }
   return first;

@@ -49,7 +49,7 @@ struct Blocked {
     world.arrive(1, 4);
     world.arrive(2, 1);
     world.also_decide = [](const View&, Plan& plan) {
-      if (plan.holds(kLast)) plan.stop(kLast, StopCause::kPolicy);
+      if (plan.has_gang(kLast)) plan.stop(kLast, StopCause::kPolicy);
     };
     world.run();
   }
@@ -79,7 +79,7 @@ TEST(WhyNow, GpusAreTooScatteredForThePlacementOfThePolicy) {
   free.arrive(0, 4);
   free.arrive(1, 3);
   free.also_decide = [](const View& view, Plan& plan) {
-    if (view.now != Time{1'000} || !plan.holds(kLast)) return;
+    if (view.now != Time{1'000} || !plan.has_gang(kLast)) return;
     plan.stop(kLast, StopCause::kPolicy);
     plan.stop(JobId(1), StopCause::kMove);
     plan.take(NodeId(0), 2);

@@ -39,7 +39,7 @@ struct Peer {
 
 struct TaskId {
   JobId job;
-  HoldId hold = 0;  // that began it
+  RunId run = 0;  // that began it
   friend auto operator<=>(const TaskId&, const TaskId&) = default;
 };
 

@@ -34,9 +34,9 @@ class Process {
  public:
   Process() {
     umask_ = ::umask(077);
-    sigemptyset(&held_);
-    for (const int signal : {SIGTERM, SIGINT}) sigaddset(&held_, signal);
-    sigprocmask(SIG_BLOCK, &held_, &signals_);
+    sigemptyset(&blocked_);
+    for (const int signal : {SIGTERM, SIGINT}) sigaddset(&blocked_, signal);
+    sigprocmask(SIG_BLOCK, &blocked_, &signals_);
     ::getrlimit(RLIMIT_NOFILE, &open_files_);
     rlimit more = open_files_;
     more.rlim_cur = std::max(more.rlim_cur, std::min(more.rlim_max, kOpenFilesMax));
@@ -58,7 +58,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  const sigset_t& held_signals() const { return held_; }
+  const sigset_t& blocked_signals() const { return blocked_; }
   std::uint64_t open_files_before() const { return open_files_.rlim_cur; }
   static std::size_t connections_max() {
     rlimit now{};
@@ -68,7 +68,7 @@ class Process {
 
  private:
   mode_t umask_;
-  sigset_t held_{};
+  sigset_t blocked_{};
   sigset_t signals_{};
   rlimit open_files_{};
 };
@@ -202,7 +202,7 @@ Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
 }
 
 Status Machine::watch_signals_and_time() {
-  signals_ = Descriptor(::signalfd(-1, &process_->held_signals(), SFD_NONBLOCK | SFD_CLOEXEC));
+  signals_ = Descriptor(::signalfd(-1, &process_->blocked_signals(), SFD_NONBLOCK | SFD_CLOEXEC));
   // The time of the machine's sleep counts too.
   timer_ = Descriptor(::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!signals_.is_open() || !timer_.is_open())

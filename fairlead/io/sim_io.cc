@@ -17,7 +17,7 @@ constexpr std::int64_t kStallMs = 600'000;
 constexpr std::int64_t kForeignMs = 120'000;
 constexpr std::int64_t kDayMs = 86'400'000;
 
-std::string text(TaskId id) { return fmt::format("job {} hold {}", id.job.row(), id.hold); }
+std::string text(TaskId id) { return fmt::format("job {} run {}", id.job.row(), id.run); }
 
 std::string first_line(const IoEvent& event) {
   if (event.kind == IoEvent::Kind::kConnected)
@@ -338,7 +338,7 @@ std::string SimIo::progress(TaskId task) {
 std::string SimIo::log_path(JobId job) { return fmt::format("/log/{}", job.row()); }
 
 std::string SimIo::progress_path(TaskId task) {
-  return fmt::format("/tasks/{}-{}", task.job.row(), task.hold);
+  return fmt::format("/tasks/{}-{}", task.job.row(), task.run);
 }
 
 std::optional<GpuLook> SimIo::look_at_gpus() {

@@ -72,18 +72,18 @@ Status SimTasks::start(Time now, const TaskSpec& spec) {
     return run_error("no such program");
   }
   if (!names_.insert(id).second) {
-    problems_.push_back(fmt::format("job {} hold {} is started twice", id.job.row(), id.hold));
+    problems_.push_back(fmt::format("job {} run {} is started twice", id.job.row(), id.run));
     return run_error("there is such a task");
   }
   if (ended_jobs_.contains(id.job)) {
     problems_.push_back(
-        fmt::format("job {} hold {} is started, but the job has ended", id.job.row(), id.hold));
+        fmt::format("job {} run {} is started, but the job has ended", id.job.row(), id.run));
   }
   for (auto at = tasks_.lower_bound({id.job, 0}); at != tasks_.end() && at->first.job == id.job;
        ++at) {
     if (!at->second.is_alive()) continue;
-    problems_.push_back(fmt::format("job {} hold {} is started while hold {} is alive",
-                                    id.job.row(), id.hold, at->first.hold));
+    problems_.push_back(fmt::format("job {} run {} is started while run {} is alive", id.job.row(),
+                                    id.run, at->first.run));
   }
   SimTask& task = tasks_[id];
   task = {.id = id, .uid = spec.uid, .gpus = spec.gpus, .work = work, .began = now};
@@ -126,7 +126,7 @@ void SimTasks::kill(Time now, TaskId id) {
   if (task == nullptr || std::exchange(task->is_killed, true)) return;
   if (!task->is_interrupted && task->uid != kNoUser) {
     problems_.push_back(
-        fmt::format("job {} hold {} is killed, and was not asked to end", id.job.row(), id.hold));
+        fmt::format("job {} run {} is killed, and was not asked to end", id.job.row(), id.run));
   }
   const std::int64_t limit = rng_.below(50) == 0 ? kStuckMs : kKilledMs;
   plan(*task,
@@ -146,8 +146,7 @@ void SimTasks::forget(TaskId id) {
   const auto at = tasks_.find(id);
   if (at == tasks_.end()) return;
   if (at->second.is_alive()) {
-    problems_.push_back(
-        fmt::format("job {} hold {} is forgotten, but alive", id.job.row(), id.hold));
+    problems_.push_back(fmt::format("job {} run {} is forgotten, but alive", id.job.row(), id.run));
     return;
   }
   tasks_.erase(at);

@@ -7,8 +7,8 @@
 namespace fairlead {
 namespace {
 
-TaskSpec spec(std::size_t job, HoldId hold, std::vector<std::string> command) {
-  return {.id = {JobId(job), hold}, .command = std::move(command), .gpus = {0}};
+TaskSpec spec(std::size_t job, RunId run, std::vector<std::string> command) {
+  return {.id = {JobId(job), run}, .command = std::move(command), .gpus = {0}};
 }
 
 // Tasks, and a clock that the test sets.
@@ -153,11 +153,11 @@ TEST(SimTasks, WhatADaemonMustNeverDoIsAProblem) {
   Machine machine;
   ASSERT_TRUE(machine.tasks.start({}, spec(0, 1, {"work", "5000"})));
   EXPECT_FALSE(machine.tasks.start({}, spec(0, 1, {"work", "5000"})));
-  EXPECT_EQ(machine.tasks.problems().back(), "job 0 hold 1 is started twice");
+  EXPECT_EQ(machine.tasks.problems().back(), "job 0 run 1 is started twice");
   ASSERT_TRUE(machine.tasks.start({}, spec(0, 2, {"work", "5000"})));
-  EXPECT_EQ(machine.tasks.problems().back(), "job 0 hold 2 is started while hold 1 is alive");
+  EXPECT_EQ(machine.tasks.problems().back(), "job 0 run 2 is started while run 1 is alive");
   machine.tasks.forget(kFirst);
-  EXPECT_EQ(machine.tasks.problems().back(), "job 0 hold 1 is forgotten, but alive");
+  EXPECT_EQ(machine.tasks.problems().back(), "job 0 run 1 is forgotten, but alive");
 }
 
 TEST(SimWork, IsWrittenAsItIsRead) {

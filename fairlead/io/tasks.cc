@@ -25,17 +25,17 @@ constexpr int kStopLimitMs = 2000;
 constexpr int kGiveUpLimitMs = 1000;
 constexpr std::size_t kProgressBytes = 4096;
 
-std::string name_of(TaskId task) { return fmt::format("{}.{}", task.job.row(), task.hold); }
+std::string name_of(TaskId task) { return fmt::format("{}.{}", task.job.row(), task.run); }
 
 std::optional<TaskId> parse_name(const std::string& name) {
   std::uint32_t job = 0;
-  HoldId hold = 0;
+  RunId run = 0;
   const char* end = name.data() + name.size();
   const auto [dot, job_error] = std::from_chars(name.data(), end, job);
   if (job_error != std::errc() || dot == end || *dot != '.') return std::nullopt;
-  const auto [last, hold_error] = std::from_chars(dot + 1, end, hold);
-  if (hold_error != std::errc() || last != end) return std::nullopt;
-  return TaskId{JobId(job), hold};
+  const auto [last, run_problem] = std::from_chars(dot + 1, end, run);
+  if (run_problem != std::errc() || last != end) return std::nullopt;
+  return TaskId{JobId(job), run};
 }
 
 // Opens a file of the user's to append to; creates it if there is none. Refuses anything but a plain file of that user;

@@ -60,8 +60,8 @@ class TerminalsTest : public RealIoTest {
     std::memcpy(CMSG_DATA(head), &file, sizeof file);
     ASSERT_EQ(::sendmsg(socket_, &message, MSG_NOSIGNAL), 1);
   }
-  TaskSpec session(std::uint32_t hold, std::string text, ConnectionId connection) const {
-    TaskSpec spec = script(hold, std::move(text));
+  TaskSpec session(std::uint32_t run, std::string text, ConnectionId connection) const {
+    TaskSpec spec = script(run, std::move(text));
     spec.terminal = connection;
     return spec;
   }

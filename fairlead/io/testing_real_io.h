@@ -104,9 +104,9 @@ class RealIoTest : public testing::TestWithParam<bool> {
     open();
   }
 
-  static TaskId id(std::uint32_t hold) { return {JobId(7), hold}; }
-  TaskSpec script(std::uint32_t hold, std::string text) const {
-    return {.id = id(hold),
+  static TaskId id(std::uint32_t run) { return {JobId(7), run}; }
+  TaskSpec script(std::uint32_t run, std::string text) const {
+    return {.id = id(run),
             .uid = ::geteuid(),
             .gid = ::getegid(),
             .command = {"sh", "-c", std::move(text)},
@@ -117,7 +117,7 @@ class RealIoTest : public testing::TestWithParam<bool> {
     const Status status = io_->start(spec);
     ASSERT_TRUE(status) << status.error().message;
   }
-  void start(std::uint32_t hold, std::string text) { start(script(hold, std::move(text))); }
+  void start(std::uint32_t run, std::string text) { start(script(run, std::move(text))); }
 
   IoEvent next() { return io_->wait(io_->now() + milliseconds(kLongMs)); }
   TaskEnd end_of(TaskId task) {

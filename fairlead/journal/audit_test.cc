@@ -65,7 +65,8 @@ TEST_F(Canary, ADoubleGrantIsFound) {
   records[kPlaceJob1].t = {5'000};
   std::swap(records[kPlaceJob1], records[kFinishJob0]);
   ASSERT_FALSE(audit().empty());
-  EXPECT_EQ(audit()[0], "at 5000 ms: job 1 is granted GPUs 0xf of node 0, which are held already");
+  EXPECT_EQ(audit()[0],
+            "at 5000 ms: job 1 is granted GPUs 0xf of node 0, which are allocated already");
 }
 
 TEST_F(Canary, ASplitGangIsFound) {
@@ -112,7 +113,8 @@ TEST_F(Canary, CopiesOfAJobAddTheirWork) {
   EXPECT_EQ(audit()[0], "at 10000 ms: job 1: copy 2 is not placed together with those before it");
   copy.copy = 1;
   copy.gang = gangs[0];
-  EXPECT_EQ(audit()[0], "at 10000 ms: job 1 is granted GPUs 0xf of node 0, which are held already");
+  EXPECT_EQ(audit()[0],
+            "at 10000 ms: job 1 is granted GPUs 0xf of node 0, which are allocated already");
   EXPECT_EQ(audit()[1], "at 10000 ms: job 1 is placed on node 0 twice");
 }
 
@@ -157,14 +159,14 @@ TEST_F(Canary, APlacementOnANodeThatIsDownIsFound) {
 TEST_F(Canary, ANodeThatGoesDownUnderAJobIsFound) {
   insert(kFinishJob0, 5'000, record::GpusUp{NodeId(1)});
   insert(kFinishJob0, 5'000, record::GpusDown{NodeId(1)});
-  EXPECT_EQ(audit(), std::vector<std::string>{}) << "no job holds its GPUs";
+  EXPECT_EQ(audit(), std::vector<std::string>{}) << "no job has its GPUs";
   records[kFinishJob0].what = record::GpusDown{NodeId(0)};
   records[kFinishJob0 + 1].what = record::GpusUp{NodeId(0)};
   records[kFinishJob0 + 1].t = {10'000};
   std::swap(records[kFinishJob0 + 1],
             records[kFinishJob0 + 2]);  // the GPUs come up after its job has ended
-  EXPECT_EQ(audit(),
-            std::vector<std::string>{"at 5000 ms: node 0 goes down while its GPUs 0xf are held"});
+  EXPECT_EQ(audit(), std::vector<std::string>{
+                         "at 5000 ms: node 0 goes down while its GPUs 0xf are allocated"});
 }
 
 // Job 1 works at speed 1 for 4 s and at half the speed for the other 16 s of its work.

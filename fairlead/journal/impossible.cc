@@ -39,8 +39,8 @@ class OutOfRange {
 
  private:
   static bool in_range(auto time) { return time.ms >= 0 && time.ms <= kTimeMax.ms; }
-  void expect(bool holds, std::string_view name) {
-    if (!holds && first_.empty()) first_ = name;
+  void expect(bool is_true, std::string_view name) {
+    if (!is_true && first_.empty()) first_ = name;
   }
 
   std::string_view first_;

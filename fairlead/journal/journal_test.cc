@@ -91,10 +91,10 @@ std::string text_of(const record::Stop& stop) {
                      stop.is_reported);
 }
 std::string text_of(const record::Stopped& stopped) {
-  return fmt::format("job {} {}", stopped.job.row(), stopped.hold);
+  return fmt::format("job {} {}", stopped.job.row(), stopped.run);
 }
 std::string text_of(const record::StopFailed& failed) {
-  return fmt::format("job {} {} {}", failed.job.row(), failed.hold, failed.reason);
+  return fmt::format("job {} {} {}", failed.job.row(), failed.run, failed.reason);
 }
 std::string text_of(const record::Started& started) {
   return fmt::format("job {} {}", started.job.row(), started.overhead.ms);
@@ -113,10 +113,10 @@ std::string text_of(const record::Tickets& tickets) {
 }
 std::string text_of(const record::Ignored& ignored) {
   return fmt::format("{} {} {} {}", event_name(ignored.event), ignored.job.row(),
-                     ignored.node.row(), ignored.hold);
+                     ignored.node.row(), ignored.run);
 }
 std::string text_of(const record::Carried& carried) {
-  return fmt::format("{} {} {} {}", carried.job.row(), carried.hold,
+  return fmt::format("{} {} {} {}", carried.job.row(), carried.run,
                      static_cast<std::int64_t>(carried.attained.gpu_ms), carried.done.ms);
 }
 std::string text_of(const record::Group& group) {

@@ -30,13 +30,13 @@ void LifeCycleAudit::on(const Record& record) {
           [&](const OneOf<record::Failed, record::Cancelled> auto& failed) {
             on_done(failed.job, false);
           },
-          [&](const record::Evicted& evicted) { on_hold_end(evicted.job, State::kWaiting); },
-          [&](const record::StartFailed& failed) { on_hold_end(failed.job, State::kHeld); },
+          [&](const record::Evicted& evicted) { on_job_run_end(evicted.job, State::kWaiting); },
+          [&](const record::StartFailed& failed) { on_job_run_end(failed.job, State::kHeld); },
           [&](const record::Stop& stop) { on_stop(stop); },
           [&](const record::Place& place) { on_place(place); },
           [&](const record::Started& started) { on_started(started.job); },
-          [&](const record::Stopped& stopped) { on_stopped(stopped.job, stopped.hold, true); },
-          [&](const record::StopFailed& failed) { on_stopped(failed.job, failed.hold, false); },
+          [&](const record::Stopped& stopped) { on_stopped(stopped.job, stopped.run, true); },
+          [&](const record::StopFailed& failed) { on_stopped(failed.job, failed.run, false); },
           [&](const record::Held& held) { on_held(held.job); },
           [&](const record::Released& released) { on_released(released.job); },
           [&](const record::GpusDown& down) { on_gpus_down(down); },
@@ -59,7 +59,7 @@ void LifeCycleAudit::on(const Record& record) {
 
 LifeCycleAudit::AuditedJob* LifeCycleAudit::running(JobId job) {
   if (!jobs_.has(job) || jobs_[job].state != State::kRunning) {
-    problem("job {} loses a gang that it does not hold", job.row());
+    problem("job {} loses a gang that it does not have", job.row());
     return nullptr;
   }
   return &jobs_[job];
@@ -96,7 +96,7 @@ void LifeCycleAudit::on_known(const JobSpec& asked, State state) {
   counts_.rejected += state == State::kRejected;
 }
 
-void LifeCycleAudit::on_hold_end(JobId id, State next) {
+void LifeCycleAudit::on_job_run_end(JobId id, State next) {
   AuditedJob* const job = running(id);
   if (job == nullptr) return;
   release(*job);
@@ -106,26 +106,26 @@ void LifeCycleAudit::on_hold_end(JobId id, State next) {
 
 void LifeCycleAudit::on_stop(const record::Stop& stop) {
   if (stop.is_reported && jobs_.has(stop.job)) {
-    stopping_.insert({stop.job, jobs_[stop.job].hold});
+    stopping_.insert({stop.job, jobs_[stop.job].run});
   }
-  on_hold_end(stop.job, State::kWaiting);
+  on_job_run_end(stop.job, State::kWaiting);
 }
 
-void LifeCycleAudit::on_stopped(JobId job, HoldId hold, bool is_over) {
-  if (!stopping_.contains({job, hold})) {
-    return problem("job {}: hold {} is not being stopped", job.row(), hold);
+void LifeCycleAudit::on_stopped(JobId job, RunId run, bool is_over) {
+  if (!stopping_.contains({job, run})) {
+    return problem("job {}: run {} is not being stopped", job.row(), run);
   }
-  if (is_over) stopping_.erase({job, hold});
+  if (is_over) stopping_.erase({job, run});
 }
 
 void LifeCycleAudit::on_done(JobId id, bool finished) {
   if (!jobs_.has(id)) return problem("job {} is out of order", id.row());
   AuditedJob& job = jobs_[id];
   const bool is_idle = job.state == State::kWaiting || job.state == State::kHeld;
-  if (is_idle && finished && job.hold == 0) {
+  if (is_idle && finished && job.run == 0) {
     problem("job {} finishes without ever having run", id.row());
   }
-  if (!is_idle) on_hold_end(id, State::kDone);
+  if (!is_idle) on_job_run_end(id, State::kDone);
   if (!is_idle && job.state != State::kDone) return;
   job.state = State::kDone;
   ++(finished ? counts_.finished : counts_.failed);
@@ -145,7 +145,7 @@ void LifeCycleAudit::on_place(const record::Place& place) {
   if (place.copy == 0) {
     job.placed_at = now_;
     job.is_starting = place.is_reported;
-    ++job.hold;
+    ++job.run;
   }
   job.copies = place.copy + 1;
   const std::uint32_t copies_max = job.extras.copies_max;
@@ -193,7 +193,7 @@ void LifeCycleAudit::on_carried(const record::Carried& carried) {
   if (!jobs_.has(carried.job) || jobs_[carried.job].state != State::kWaiting) {
     return problem("job {} has had something before, but does not wait", carried.job.row());
   }
-  jobs_[carried.job].hold = carried.hold;
+  jobs_[carried.job].run = carried.run;
 }
 
 void LifeCycleAudit::on_held(JobId id) {
@@ -228,8 +228,8 @@ void LifeCycleAudit::grant(AuditedJob& job, const record::Place& place) {
               slice.node.row(), node.gpus);
     }
     if ((gpus & node.busy) != 0) {
-      problem("job {} is granted GPUs {:#x} of node {}, which are held already", place.job.row(),
-              gpus & node.busy, slice.node.row());
+      problem("job {} is granted GPUs {:#x} of node {}, which are allocated already",
+              place.job.row(), gpus & node.busy, slice.node.row());
     }
     if ((gpus & node.down) != 0) {
       problem("job {} is placed on node {}, which is down", place.job.row(), slice.node.row());
@@ -259,7 +259,8 @@ void LifeCycleAudit::on_gpus_down(const record::GpusDown& down) {
             down.node.row(), node.gpus, node.down);
   }
   if ((node.busy & gpus) != 0) {
-    problem("node {} goes down while its GPUs {:#x} are held", down.node.row(), node.busy & gpus);
+    problem("node {} goes down while its GPUs {:#x} are allocated", down.node.row(),
+            node.busy & gpus);
   }
   node.down |= gpus;
 }
@@ -292,7 +293,7 @@ void LifeCycleAudit::on_closed(const record::Closed& closed) {
     problem("GPUs {:#x} of node {} close; it has {:#x}", closed.gpus, closed.node.row(), node.gpus);
   }
   if ((closed.gpus & node.busy) != 0) {
-    problem("GPUs {:#x} of node {} close while they are held", closed.gpus & node.busy,
+    problem("GPUs {:#x} of node {} close while they are allocated", closed.gpus & node.busy,
             closed.node.row());
   }
   node.closed |= closed.gpus;

@@ -7,7 +7,7 @@
 //  4. where the world reports them, starts and stops are confirmed at most once;
 //  5. at the end the counts of End match all jobs, also the jobs that were never submitted.
 //
-// O(slices) per record; O(log holds that are stopping) where the world reports stops.
+// O(slices) per record; O(log runs that are stopping) where the world reports stops.
 #pragma once
 
 #include "fairlead/journal/audit_problems.h"
@@ -51,14 +51,14 @@ class LifeCycleAudit {
     Level required = kAnywhere;
     Time placed_at;
     std::uint32_t copies = 0;
-    HoldId hold = 0;
+    RunId run = 0;
     std::vector<Grant> grants;
   };
   struct AuditedNode {
     std::uint64_t gpus = 0;  // every GPU it has
     HostId host{};
     RackId rack{};
-    std::uint64_t busy = 0;  // held
+    std::uint64_t busy = 0;  // allocated
     std::uint64_t down = 0;
     bool is_cordoned = false;
     std::uint64_t closed = 0;
@@ -72,13 +72,13 @@ class LifeCycleAudit {
   void on_run(const record::Run& run);
   void on_node(const record::Node& node);
   void on_known(const JobSpec& asked, State state);
-  void on_hold_end(JobId job, State next);
+  void on_job_run_end(JobId job, State next);
   void on_done(JobId job, bool finished);
   void on_stop(const record::Stop& stop);
   void on_place(const record::Place& place);
   void check_level(const AuditedJob& job, const record::Place& place);
   void on_started(JobId job);
-  void on_stopped(JobId job, HoldId hold, bool is_over);
+  void on_stopped(JobId job, RunId run, bool is_over);
   void on_carried(const record::Carried& carried);
   void on_held(JobId job);
   void on_released(JobId job);
@@ -93,7 +93,7 @@ class LifeCycleAudit {
   AuditProblems& problems_;
   IdVector<JobId, AuditedJob> jobs_;
   IdVector<NodeId, AuditedNode> nodes_;
-  std::set<std::pair<JobId, HoldId>> stopping_;
+  std::set<std::pair<JobId, RunId>> stopping_;
   JobCounts counts_;
   Time now_;
   bool begun_ = false;

@@ -18,7 +18,7 @@
 //   visit.extra(name, field, range)                  a field of JobExtras
 // Run, Place, Snapshot and Note have no list, because their parts depend on each other.
 //
-// A job's holds are numbered from 1, in the order of its Place records.
+// A job's runs are numbered from 1, in the order of its Place records.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -64,7 +64,7 @@ struct Group {
   GroupId group;
   std::string_view name;
   std::int64_t tickets = 0;
-  std::int64_t quota = 0;  // GPUs that its users may hold together; 0: any number
+  std::int64_t quota = 0;  // GPUs that its users may have together; 0: any number
   static void fields(auto& self, auto& visit) {
     visit("group", self.group);
     visit("name", self.name);
@@ -199,22 +199,22 @@ struct Stop {  // the job's gang was taken away
   }
 };
 
-struct Stopped {  // the GPUs of that hold are really free
+struct Stopped {  // the GPUs of that run are really free
   JobId job;
-  HoldId hold = 0;
+  RunId run = 0;
   static void fields(auto& self, auto& visit) {
     visit("job", self.job);
-    visit("hold", self.hold);
+    visit("hold", self.run);
   }
 };
 
-struct StopFailed {  // the GPUs of that hold are not free; they go down until Stopped comes
+struct StopFailed {  // the GPUs of that run are not free; they go down until Stopped comes
   JobId job;
-  HoldId hold = 0;
+  RunId run = 0;
   std::string_view reason;
   static void fields(auto& self, auto& visit) {
     visit("job", self.job);
-    visit("hold", self.hold);
+    visit("hold", self.run);
     visit("reason", self.reason);
   }
 };
@@ -263,12 +263,12 @@ struct Ignored {
   EventKind event = EventKind::kFinished;
   JobId job;
   NodeId node;
-  HoldId hold = 0;
+  RunId run = 0;
   static void fields(auto& self, auto& visit) {
     visit.enumerator("event", self.event, kEventKinds, event_name);
     visit("job", self.job);
     visit("node", self.node);
-    visit("hold", self.hold);
+    visit("hold", self.run);
   }
 };
 
@@ -324,12 +324,12 @@ struct Reported {  // the job reported its remaining work
 // job's Arrived.
 struct Carried {
   JobId job;
-  HoldId hold = 0;   // its last
+  RunId run = 0;     // its last
   GpuTime attained;  // GPU time served
   Duration done;     // running time on its reference gang
   static void fields(auto& self, auto& visit) {
     visit("job", self.job);
-    visit("hold", self.hold);
+    visit("hold", self.run);
     visit("attained_gpu_ms", self.attained);
     visit("done_ms", self.done);
   }

@@ -84,7 +84,7 @@ void WorkAudit::on_done(JobId id, bool finished) {
   AuditedJob* const job = running(id);
   if (job == nullptr) {
     if (finished && jobs_.has(id) && jobs_[id].is_exact) {
-      problem("job {} finishes without holding a gang", id.row());
+      problem("job {} finishes without a gang", id.row());
     }
     return;
   }

@@ -21,7 +21,7 @@ class WorkAudit {
 
  private:
   struct AuditedJob {
-    bool is_exact = false;  // its work is known, and every hold so far was exact
+    bool is_exact = false;  // its work is known, and every run so far was exact
     bool runs = false;
     Work left;
     Rate rate;

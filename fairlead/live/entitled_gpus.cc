@@ -32,15 +32,15 @@ IdVector<UserId, double> entitled_gpus(const Tables& tables) {
 }
 
 std::string entitlement_sentence(const Tables& tables, UserId user) {
-  std::uint64_t held = 0;
+  std::uint64_t allocated = 0;
   for (JobId job : tables.running.members()) {
-    if (tables.jobs.user[job] == user) held += tables.jobs.held_gpus[job];
+    if (tables.jobs.user[job] == user) allocated += tables.jobs.allocated_gpus[job];
   }
   const auto tickets = static_cast<std::uint64_t>(tables.users.tickets[user]);
   return fmt::format("{} has {}, is entitled to {:.2f} of {} now, and holds {}.",
                      tables.users.names[user], counted(tickets, "ticket"),
                      entitled_gpus(tables)[user], counted(tables.cluster.gpus, "GPU"),
-                     counted(held, "GPU"));
+                     counted(allocated, "GPU"));
 }
 
 }  // namespace fairlead

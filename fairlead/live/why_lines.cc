@@ -64,7 +64,7 @@ std::string rivals_line(const Tables& tables, JobId job, const JobNames& name_of
   std::vector<std::string> names;
   for (JobId other : rivals)
     names.push_back(
-        fmt::format("{} ({})", name_of(other), counted(tables.jobs.held_gpus[other], "GPU")));
+        fmt::format("{} ({})", name_of(other), counted(tables.jobs.allocated_gpus[other], "GPU")));
   return fmt::format("Instead of it: {}.", list_text(std::move(names), kNames));
 }
 
@@ -105,7 +105,7 @@ std::vector<std::string> state_lines(WhyNow& why, JobId job, const JobNames& nam
 }
 
 std::string served_sentence(const Tables& tables, JobId job, Time now) {
-  const Time until = std::max(now, tables.jobs.held_since[job]);
+  const Time until = std::max(now, tables.jobs.run_since[job]);
   return fmt::format("The job has been served {:.2f} GPU-hours so far.",
                      to_gpu_hours(tables.jobs.attained(job, until)));
 }

@@ -16,9 +16,9 @@ TaskHistory::TaskHistory(FirstGpus first, std::span<const TaskStatus> tasks)
 void TaskHistory::on(const Record& record) {
   const auto* place = std::get_if<record::Place>(&record.what);
   if (place == nullptr) return;
-  HoldId& hold = holds_.grow_to(place->job);
-  if (place->copy == 0) ++hold;
-  const auto found = gpus_.find({place->job, hold});
+  RunId& run = runs_.grow_to(place->job);
+  if (place->copy == 0) ++run;
+  const auto found = gpus_.find({place->job, run});
   if (found == gpus_.end()) return;
   const auto gpus = machine_gpus(first_, place->gang, place->gpu_masks);
   found->second.insert(found->second.end(), gpus.begin(), gpus.end());
@@ -37,7 +37,7 @@ std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
   std::set<TaskId> past;
   for (const TaskStatus& task : tasks) {
     const bool has_later = std::ranges::any_of(tasks, [&](const TaskStatus& other) {
-      return other.id.job == task.id.job && other.id.hold > task.id.hold;
+      return other.id.job == task.id.job && other.id.run > task.id.run;
     });
     if (task.state == TaskStatus::State::kEnded && has_later) past.insert(task.id);
   }
@@ -47,7 +47,7 @@ std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
 }  // namespace
 
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
-  for (auto& [id, job] : jobs_) job.hold = tables_.jobs.hold[id];
+  for (auto& [id, job] : jobs_) job.run = tables_.jobs.run[id];
   look_at_gpus(now);  // before any task starts
   const std::set<TaskId> past = past_tasks(tasks);
   for (const bool was_interrupted : {false, true}) {
@@ -61,12 +61,12 @@ void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const Task
     if (task.state == TaskStatus::State::kEnded) on_task_ended(now, task.id, task.end);
   }
   for (auto& [id, job] : jobs_) take_up(now, id, job);
-  for (const auto& [hold, busy] : tables_.stopping) {
-    const auto job = jobs_.find(hold.first);
+  for (const auto& [run, busy] : tables_.stopping) {
+    const auto job = jobs_.find(run.first);
     if (job != jobs_.end() && job->second.task && job->second.task->works) {
-      job->second.task->stopped_hold = hold.second;
+      job->second.task->stopped_run = run.second;
     } else {
-      say_stopped(hold.first, hold.second);
+      say_stopped(run.first, run.second);
     }
   }
   start_all_due(now);
@@ -110,16 +110,16 @@ void LocalBackend::take_up(Time now, JobId id, Job& job) {
   auto gpus = machine_gpus(first_gpus_, jobs.last_gang(id), jobs.gangs.gpu_masks(jobs.last[id]));
   if (works && job.task->gpus == gpus) {
     if (!jobs.is_starting(id)) return;
-    inbox_.add({.kind = EventKind::kStarted, .job = id, .hold = job.hold});
+    inbox_.add({.kind = EventKind::kStarted, .job = id, .run = job.run});
     return;
   }
   if (!jobs.is_starting(id) &&
       !job.task) {  // lost with the machine, or its end was reported already
-    inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
+    inbox_.add({.kind = EventKind::kEvicted, .job = id, .run = job.run});
     return;
   }
   if (works) leave(now, *job.task, 0);
-  job.start = {job.hold, std::move(gpus), now};
+  job.start = {job.run, std::move(gpus), now};
   due_.push_back(id);
 }
 

@@ -23,7 +23,7 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   job.task.reset();
   const bool is_leaving = task.state == State::kLeaving;
   if (is_leaving) std::erase(leaving_, id.job);
-  if (task.stopped_hold != 0) say_stopped(id.job, task.stopped_hold);
+  if (task.stopped_run != 0) say_stopped(id.job, task.stopped_run);
   // A task may have ended by itself just before it was asked to leave.
   const bool has_left = is_leaving && (end.was_asked || !end.is_known);
   if (!has_left && tables_.jobs.is_here(id.job)) conclude(id, job, end);
@@ -37,14 +37,14 @@ void LocalBackend::conclude(TaskId task, Job& job, TaskEnd end) {
   job.has_ended = true;
   inbox_.add({.kind = is_bad(end) ? EventKind::kFailed : EventKind::kFinished,
               .job = task.job,
-              .hold = job.hold,
+              .run = job.run,
               .reason = is_bad(end) ? inbox_.keep(end_text(end)) : ""});
 }
 
 bool LocalBackend::retry(TaskId task, Submission& what) {
-  if (std::ranges::find(what.failed, task.hold) != what.failed.end()) return true;  // known already
+  if (std::ranges::find(what.failed, task.run) != what.failed.end()) return true;  // known already
   if (what.retries_left() == 0) return false;
-  what.failed.push_back(task.hold);
+  what.failed.push_back(task.run);
   const Status status = io_.write(submission_file(task.job), submission_text(what));
   if (!status) disk_ = status;
   return true;
@@ -54,7 +54,7 @@ bool LocalBackend::retry(TaskId task, Submission& what) {
 void LocalBackend::begin_again(JobId id, Job& job) {
   if (job.start || tables_.jobs.state[id] != JobState::kRunning) return;
   job.has_ended = true;
-  inbox_.add({.kind = EventKind::kEvicted, .job = id, .hold = job.hold});
+  inbox_.add({.kind = EventKind::kEvicted, .job = id, .run = job.run});
 }
 
 // Returns the time at which a job with a gang reaches its time limit.
@@ -62,9 +62,9 @@ Time LocalBackend::limit_at(JobId id) const {
   const auto job = jobs_.find(id);
   if (job == jobs_.end() || job->second.what.limit.ms == 0) return Time::never();
   const Jobs& jobs = tables_.jobs;
-  const std::int64_t gpus = jobs.held_gpus[id];
+  const std::int64_t gpus = jobs.allocated_gpus[id];
   const GpuTime left = occupancy(job->second.what.limit, jobs.gpus[id]) - jobs.attained_settled[id];
-  return jobs.held_since[id] + Duration{static_cast<std::int64_t>((left.gpu_ms + gpus - 1) / gpus)};
+  return jobs.run_since[id] + Duration{static_cast<std::int64_t>((left.gpu_ms + gpus - 1) / gpus)};
 }
 
 void LocalBackend::end_overlong(Time instant) {
@@ -75,7 +75,7 @@ void LocalBackend::end_overlong(Time instant) {
     const std::string limit = span_text(job.what.limit.ms);
     inbox_.add({.kind = EventKind::kFailed,
                 .job = id,
-                .hold = tables_.jobs.hold[id],
+                .run = tables_.jobs.run[id],
                 .reason = inbox_.keep(fmt::format("time limit of {} reached", limit))});
   }
 }

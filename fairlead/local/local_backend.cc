@@ -82,59 +82,59 @@ void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
     });
   };
   for (const Step& step : steps) {
-    if (step.kind == Step::Kind::kStop) stop(now, step.job, step.hold, is_placed(step.job));
+    if (step.kind == Step::Kind::kStop) stop(now, step.job, step.run, is_placed(step.job));
   }
   for (const Step& step : steps) {
     if (step.kind != Step::Kind::kPlace) continue;
     Job& job = jobs_[step.job];
     if (step.copy > 0) {  // one task has all copies
-      if (!job.start || job.start->hold != step.hold) continue;
+      if (!job.start || job.start->run != step.run) continue;
       const auto gpus = machine_gpus(first_gpus_, step.gang, step.gpu_masks);
       job.start->gpus.insert(job.start->gpus.end(), gpus.begin(), gpus.end());
       continue;
     }
-    if (step.hold <= job.hold) continue;  // a repeated step
-    job.hold = step.hold;
+    if (step.run <= job.run) continue;  // a repeated step
+    job.run = step.run;
     job.has_ended = false;
-    job.start = {step.hold, machine_gpus(first_gpus_, step.gang, step.gpu_masks), now};
+    job.start = {step.run, machine_gpus(first_gpus_, step.gang, step.gpu_masks), now};
     due_.push_back(step.job);
   }
   start_all_due(now);
 }
 
-void LocalBackend::stop(Time now, JobId id, HoldId hold, bool moves) {
+void LocalBackend::stop(Time now, JobId id, RunId run, bool moves) {
   const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return say_stopped(id, hold);
+  if (found == jobs_.end()) return say_stopped(id, run);
   Job& job = found->second;
-  if (hold <= std::exchange(job.stopped, std::max(job.stopped, hold))) return;  // a repeated step
-  if (job.start && job.start->hold == hold) {  // its start was still pending
+  if (run <= std::exchange(job.stopped, std::max(job.stopped, run))) return;  // a repeated step
+  if (job.start && job.start->run == run) {  // its start was still pending
     job.start.reset();
     std::erase(due_, id);
-    return say_stopped(id, hold);
+    return say_stopped(id, run);
   }
-  if (!job.task || job.task->state != State::kRunning) return say_stopped(id, hold);
-  if (moves || !tables_.jobs.is_here(id)) return leave(now, *job.task, hold);
-  freeze(now, job, hold);
+  if (!job.task || job.task->state != State::kRunning) return say_stopped(id, run);
+  if (moves || !tables_.jobs.is_here(id)) return leave(now, *job.task, run);
+  freeze(now, job, run);
 }
 
-void LocalBackend::freeze(Time now, Job& job, HoldId hold) {
+void LocalBackend::freeze(Time now, Job& job, RunId run) {
   Task& task = *job.task;
-  if (!io_.freeze(task.id)) return leave(now, task, hold);
+  if (!io_.freeze(task.id)) return leave(now, task, run);
   task.state = State::kFrozen;
   set_works(now, task.id.job, task, false);
-  if (hold != 0) say_stopped(task.id.job, hold);
+  if (run != 0) say_stopped(task.id.job, run);
 }
 
-void LocalBackend::leave(Time now, Task& task, HoldId stopped_hold) {
+void LocalBackend::leave(Time now, Task& task, RunId stopped_run) {
   task.state = State::kLeaving;
   task.deadline = now + grace_;
-  task.stopped_hold = stopped_hold;
+  task.stopped_run = stopped_run;
   leaving_.push_back(task.id.job);
   io_.interrupt(task.id);
 }
 
-void LocalBackend::say_stopped(JobId job, HoldId hold) {
-  inbox_.add({.kind = EventKind::kStopped, .job = job, .hold = hold});
+void LocalBackend::say_stopped(JobId job, RunId run) {
+  inbox_.add({.kind = EventKind::kStopped, .job = job, .run = run});
 }
 
 // A task that begins after a bad end would hide it from the next daemon, if that end cannot be kept.
@@ -162,16 +162,14 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
   if (status) {
     job.task->state = State::kRunning;
     set_works(now, id, *job.task, true);
-    inbox_.add({.kind = EventKind::kStarted,
-                .job = id,
-                .hold = start.hold,
-                .overhead = now - start.since});
+    inbox_.add(
+        {.kind = EventKind::kStarted, .job = id, .run = start.run, .overhead = now - start.since});
   } else {
     // The user at the terminal decides whether to try again.
     job.has_ended = job.what.has_terminal && !job.task;
     inbox_.add({.kind = job.has_ended ? EventKind::kFailed : EventKind::kStartFailed,
                 .job = id,
-                .hold = start.hold,
+                .run = start.run,
                 .reason = inbox_.keep(status.error().message)});
   }
   job.start.reset();
@@ -179,7 +177,7 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
 }
 
 Status LocalBackend::begin_task(JobId id, Job& job) {
-  const TaskId task{id, job.start->hold};
+  const TaskId task{id, job.start->run};
   if (job.what.has_terminal && job.terminal == 0)
     return run_error("its terminal is gone: the daemon restarted after the job was submitted");
   TaskSpec spec{.id = task,
@@ -211,7 +209,7 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
       fmt::format("FAIRLEAD_GPU_TYPE={}", tables_.cluster.type_names[type]),
       fmt::format("FAIRLEAD_SPEED={}", machine_.speed[type]),
       fmt::format("FAIRLEAD_RESTART_COUNT={}", job.starts),
-      fmt::format("FAIRLEAD_PROGRESS={}", io_.progress_path({id, job.start->hold})),
+      fmt::format("FAIRLEAD_PROGRESS={}", io_.progress_path({id, job.start->run})),
       "MASTER_ADDR=127.0.0.1",
       fmt::format("MASTER_PORT={}", io_.free_port()),
   };

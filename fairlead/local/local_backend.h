@@ -59,7 +59,7 @@ class TaskHistory : public RecordSink {
  private:
   const FirstGpus first_;
   std::map<TaskId, std::vector<std::uint32_t>> gpus_;
-  IdVector<JobId, HoldId> holds_;  // so far
+  IdVector<JobId, RunId> runs_;  // so far
 };
 
 class LocalBackend : public RecordSink {
@@ -113,14 +113,14 @@ class LocalBackend : public RecordSink {
     State state = State::kRunning;
     std::vector<std::uint32_t> gpus;
     Time deadline = Time::never();  // while it leaves
-    HoldId stopped_hold = 0;        // the run that is over once the task has left; 0: none
+    RunId stopped_run = 0;          // the run that is over once the task has left; 0: none
     bool works = true;              // on its GPUs
     Meter meter;
     double told_rate = 0;             // reported to the engine; 0: none
     Time idle_since = Time::never();  // its GPUs were idle at each look from then on
   };
   struct Start {
-    HoldId hold = 0;
+    RunId run = 0;
     std::vector<std::uint32_t> gpus;
     Time since;
     bool is_refused = false;  // a foreign process is there, and the engine knows
@@ -130,16 +130,16 @@ class LocalBackend : public RecordSink {
     ConnectionId terminal = 0;  // the client with its terminal; 0: gone with the previous daemon
     std::optional<Task> task;
     std::optional<Start> start;  // due once the GPUs are free
-    HoldId hold = 0;             // the last placed run
-    HoldId stopped = 0;          // the last stopped run
+    RunId run = 0;               // the last placed run
+    RunId stopped = 0;           // the last stopped run
     std::uint32_t starts = 0;
     bool has_ended = false;  // its end was reported to the engine
   };
 
-  void stop(Time now, JobId id, HoldId hold, bool moves);
-  void freeze(Time now, Job& job, HoldId hold);
-  void leave(Time now, Task& task, HoldId stopped_hold);
-  void say_stopped(JobId job, HoldId hold);
+  void stop(Time now, JobId id, RunId run, bool moves);
+  void freeze(Time now, Job& job, RunId run);
+  void leave(Time now, Task& task, RunId stopped_run);
+  void say_stopped(JobId job, RunId run);
   void find(Time now, const TaskStatus& status, const TaskHistory& history);
   void take_up(Time now, JobId id, Job& job);
   void start_all_due(Time now);

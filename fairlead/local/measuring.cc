@@ -61,7 +61,7 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
   const double rate = std::min(*speed / one, kRateMax);
   if (task.told_rate > 0 && std::abs(rate / task.told_rate - 1) < kRateStep) return;
   task.told_rate = rate;
-  inbox_.add({.kind = EventKind::kProgress, .job = id, .hold = job.hold, .rate = Rate::of(rate)});
+  inbox_.add({.kind = EventKind::kProgress, .job = id, .run = job.run, .rate = Rate::of(rate)});
   if (progress->total <= progress->done) return;
   const double left_s = std::min((progress->total - progress->done) / one, 1e9);
   inbox_.add({.kind = EventKind::kReported,

@@ -20,10 +20,10 @@ struct Submission {
   std::string folder;                    // where it runs
   std::uint32_t umask = 022;
   std::uint32_t processes = 1;
-  Duration limit;              // on its time with GPUs, all tasks together; zero: none
-  std::uint32_t retries = 0;   // number of tasks that may end badly and be followed by another
-  std::vector<HoldId> failed;  // the runs that started those, in order; the daemon's own
-  bool has_terminal = false;   // it is a session at the terminal of its client, and ends with that
+  Duration limit;             // on its time with GPUs, all tasks together; zero: none
+  std::uint32_t retries = 0;  // number of tasks that may end badly and be followed by another
+  std::vector<RunId> failed;  // the runs that started those, in order; the daemon's own
+  bool has_terminal = false;  // it is a session at the terminal of its client, and ends with that
 
   std::size_t retries_left() const { return retries - failed.size(); }
 };

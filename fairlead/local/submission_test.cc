@@ -20,7 +20,7 @@ TEST(Submission, IsReadAsItIsWritten) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(submission_text(*read), submission_text(written));
   EXPECT_EQ(read->limit, hours(2));
-  EXPECT_EQ(read->failed, (std::vector<HoldId>{4, 9}));
+  EXPECT_EQ(read->failed, (std::vector<RunId>{4, 9}));
   EXPECT_EQ(read->retries_left(), 1U);
 }
 

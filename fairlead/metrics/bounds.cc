@@ -107,16 +107,16 @@ void add_communication(const Cluster& cluster, const Workload& workload, const S
   if (cluster.type_names.size() != 1 || jobs.gpus_min[job] != jobs.gpus_max[job]) return;
   const GpuTypeId type(0);
   double computing = 0;  // fraction of the time with its gang, at most
-  double held_ms = 0;
+  double run_ms = 0;
   for (auto tier = static_cast<std::size_t>(speed.best_tier(gpus)); tier < kTiers; ++tier) {
     const Rate rate = speed.rate(job, type, gpus, static_cast<Tier>(tier));
     const double here = speed.locality(job, type, gpus, static_cast<Tier>(tier));
     if (rate.fixed == 0 || here <= computing) continue;
     computing = here;
-    held_ms = static_cast<double>(workload.durations[job].ms) / rate.value();
+    run_ms = static_cast<double>(workload.durations[job].ms) / rate.value();
   }
-  bound.held_gpu_ms = held_ms * gpus;
-  bound.computing_gpu_ms = bound.held_gpu_ms * computing;
+  bound.allocated_gpu_ms = run_ms * gpus;
+  bound.computing_gpu_ms = bound.allocated_gpu_ms * computing;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace fairlead {
 // `mix_speed` is the mean over GPU types, weighted by their GPUs, of the speed of the requested gang on one type at its
 // best tier; types on which it cannot run are left out. It is the speed of a job that gets its part of every type.
 //
-// `held_gpu_ms` and `computing_gpu_ms` describe the requested gang at its best tier, on a cluster of one GPU type.
+// `allocated_gpu_ms` and `computing_gpu_ms` describe the requested gang at its best tier, on a cluster of one GPU type.
 // There the computing GPU time is the same at every tier, so the total loss is least if each job loses least.
 //
 // The bounds of time admit copies, elastic gangs and tables that are not monotone.

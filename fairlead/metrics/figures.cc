@@ -78,21 +78,21 @@ constexpr Figure kFigures[] = {
      &at<&Summary::jct_p99_s>, Better::kLess},
     {"queue_avg_s", kSeconds, true, "queue s",
      "mean over finished jobs of the time without GPUs between submission and finish: JCT - time "
-     "held",
+     "with GPUs",
      &at<&Summary::queue_avg_s>, Better::kLess},
     {"makespan_s", kSeconds, true, "makespan s", "last finish or failure - first arrival",
      &at<&Summary::makespan_s>, Better::kLess},
     {"gpu_utilization", kFraction, true, "utilised",
-     "held GPU time / GPU time of the nodes that are up, from first arrival to end of measuring",
+     "allocated GPU time / GPU time of the nodes that are up, from first arrival to end of "
+     "measuring",
      &at<&Summary::gpu_utilization>},
-    {"gpu_hours", kGpuHours, true, "", "held GPU time of all jobs", &at<&Summary::gpu_hours>},
+    {"gpu_hours", kGpuHours, true, "", "allocated GPU time of all jobs", &at<&Summary::gpu_hours>},
     {"comm_time_share", kFraction, true, "communicating",
-     "GPU time lost to communication / held GPU time after overhead. A gang of which communication "
-     "leaves the fraction *f* of its rate loses 1 - *f* of its GPU time. With a "
+     "GPU time lost to communication / allocated GPU time after overhead. A gang of which "
+     "communication leaves the fraction *f* of its rate loses 1 - *f* of its GPU time. With a "
      "[network](#settings-of-a-run) that is computed, *f* is the fraction of an iteration that "
      "computes; with measured factors, it is the factor of its tier, 1 at its best tier. When its "
-     "speed "
-     "changes, *f* changes in proportion",
+     "speed changes, *f* changes in proportion",
      &at<&Summary::comm_time_share>, Better::kLess},
     {"fairness/jain", kRatio, true, "Jain",
      "with *x* = received / entitled: (sum of *x*)² / (users x sum of *x*²); 1 if all are equal "
@@ -137,7 +137,7 @@ constexpr Figure kFigures[] = {
      "a migration count; a gang lost with its node does not",
      &at<&Summary::preemptions>, Better::kLess},
     {"migrations", kCount, true, "migrations",
-     "placements of a job that ran before, on other slices than it held last",
+     "placements of a job that ran before, on other slices than it had last",
      &at<&Summary::migrations>, Better::kLess},
     {"placements/pair", kCount, true, "",
      "placements within a pair: one GPU, or two of one node; in all "

@@ -42,12 +42,12 @@ void JobTable::grow_to(std::size_t jobs) {
   start.resize(jobs, Time::never());
   finish.resize(jobs, Time::never());
   first_overhead.resize(jobs);
-  held.resize(jobs);
+  run_time.resize(jobs);
   preemptions.resize(jobs);
   migrations.resize(jobs);
   lost_gpu_ms.resize(jobs);
   done_.resize(jobs);
-  hold_.resize(jobs);
+  runs_.resize(jobs);
   types_.resize(jobs);
   model_.resize(jobs);
 }
@@ -72,29 +72,29 @@ void JobTable::reject(const record::Rejected& rejected, Time t) {
 
 void JobTable::place(const record::Place& place, Time t, TypeMask types) {
   const JobId job = place.job;
-  Hold& hold = hold_[job];
+  JobRun& run = runs_[job];
   const std::uint32_t added = gpus_of(place.gang);
   const Time works_from = place.is_reported ? Time::never() : t + place.overhead;
   types_[job] |= types;
   if (place.copy > 0) {
-    FL_CHECK(hold.since == t, "job {}: a copy comes later", job.row());
-    hold.works_from = std::max(hold.works_from, works_from);
+    FL_CHECK(run.since == t, "job {}: a copy comes later", job.row());
+    run.works_from = std::max(run.works_from, works_from);
     // Averages the copies' localities by GPUs.
-    const double locality = hold.gpus * hold.locality() + added * place.locality.value();
-    hold.gpus += added;
-    hold.rate.fixed += place.rate.fixed;
-    hold.unhindered = hold.rate.value() * hold.gpus / locality;
-    if (is_first_hold(job)) first_overhead[job] = hold.works_from - t;
+    const double locality = run.gpus * run.locality() + added * place.locality.value();
+    run.gpus += added;
+    run.rate.fixed += place.rate.fixed;
+    run.unhindered = run.rate.value() * run.gpus / locality;
+    if (is_first_run(job)) first_overhead[job] = run.works_from - t;
     return;
   }
-  FL_CHECK(!holds(job), "job {} holds a gang already", job.row());
+  FL_CHECK(!has_gpus(job), "job {} has a gang already", job.row());
   FL_CHECK(status[job] == JobStatus::kPending && added > 0, "job {} is placed on {} GPUs",
            job.row(), added);
-  hold = {.since = t,
-          .works_from = works_from,
-          .rate = place.rate,
-          .unhindered = place.rate.value() / place.locality.value(),
-          .gpus = added};
+  run = {.since = t,
+         .works_from = works_from,
+         .rate = place.rate,
+         .unhindered = place.rate.value() / place.locality.value(),
+         .gpus = added};
   if (start[job] == Time::never()) {
     start[job] = t;
     first_overhead[job] = works_from - t;
@@ -103,49 +103,49 @@ void JobTable::place(const record::Place& place, Time t, TypeMask types) {
 }
 
 void JobTable::start_work(JobId job, Time t) {
-  FL_CHECK(holds(job), "job {} holds nothing", job.row());
-  hold_[job].works_from = t;
-  if (is_first_hold(job)) first_overhead[job] = t - start[job];
+  FL_CHECK(has_gpus(job), "job {} has no GPUs", job.row());
+  runs_[job].works_from = t;
+  if (is_first_run(job)) first_overhead[job] = t - start[job];
 }
 
 Service JobTable::change_rate(JobId job, Time t, Rate rate) {
-  FL_CHECK(holds(job), "job {} holds nothing", job.row());
-  Hold& hold = hold_[job];
-  FL_DCHECK(t >= hold.since, "job {}: {} ms is before {} ms", job.row(), t.ms, hold.since.ms);
+  FL_CHECK(has_gpus(job), "job {} has no GPUs", job.row());
+  JobRun& run = runs_[job];
+  FL_DCHECK(t >= run.since, "job {}: {} ms is before {} ms", job.row(), t.ms, run.since.ms);
   Service service{};
-  if (t > hold.works_from) {
-    const Duration worked = t - hold.works_from;
+  if (t > run.works_from) {
+    const Duration worked = t - run.works_from;
     service.worked = worked;
-    service.done = progress(hold.rate, worked);
+    service.done = progress(run.rate, worked);
     done_[job] += service.done;
-    if (rate != hold.rate) rates_.add(job, {.from = hold.works_from, .to = t, .rate = hold.rate});
-    hold.works_from = t;
-    service.busy = occupancy(worked, hold.gpus);
-    service.lost_gpu_ms = static_cast<double>(service.busy.gpu_ms) * (1.0 - hold.locality());
+    if (rate != run.rate) rates_.add(job, {.from = run.works_from, .to = t, .rate = run.rate});
+    run.works_from = t;
+    service.busy = occupancy(worked, run.gpus);
+    service.lost_gpu_ms = static_cast<double>(service.busy.gpu_ms) * (1.0 - run.locality());
     lost_gpu_ms[job] += service.lost_gpu_ms;
   }
-  hold.rate = rate;
+  run.rate = rate;
   return service;
 }
 
-Service JobTable::end_hold(JobId job, Time t, Duration lost) {
-  FL_CHECK(holds(job), "job {} holds nothing", job.row());
-  Hold& hold = hold_[job];
+Service JobTable::end_run(JobId job, Time t, Duration lost) {
+  FL_CHECK(has_gpus(job), "job {} has no GPUs", job.row());
+  JobRun& run = runs_[job];
   const Work undone =
-      rates_.done_in_last(job, lost, {.from = hold.works_from, .to = t, .rate = hold.rate});
-  Service service = change_rate(job, t, hold.rate);
-  service.held = occupancy(t - hold.since, hold.gpus);
-  held[job] += t - hold.since;
+      rates_.done_in_last(job, lost, {.from = run.works_from, .to = t, .rate = run.rate});
+  Service service = change_rate(job, t, run.rate);
+  service.allocated = occupancy(t - run.since, run.gpus);
+  run_time[job] += t - run.since;
   service.undone = std::min(undone, done_[job]);
   done_[job] = done_[job] - service.undone;
-  if (is_first_hold(job)) first_overhead[job] = std::min(first_overhead[job], t - hold.since);
+  if (is_first_run(job)) first_overhead[job] = std::min(first_overhead[job], t - run.since);
   rates_.clear(job);
-  hold.gpus = 0;
+  run.gpus = 0;
   return service;
 }
 
 void JobTable::leave(JobId job, Time t, JobStatus as) {
-  FL_CHECK(status[job] == JobStatus::kPending && !holds(job), "job {} cannot leave", job.row());
+  FL_CHECK(status[job] == JobStatus::kPending && !has_gpus(job), "job {} cannot leave", job.row());
   FL_CHECK(as == JobStatus::kFinished || as == JobStatus::kFailed, "job {}", job.row());
   finish[job] = t;
   status[job] = as;

@@ -52,7 +52,7 @@ std::string_view job_status_name(JobStatus status);
 
 // The service of a job in one stretch of a run: from its placement to its stop, or to a change of speed.
 struct Service {
-  GpuTime held;        // GPU time with overhead
+  GpuTime allocated;   // GPU time with overhead
   GpuTime busy;        // GPU time after the overhead
   double lost_gpu_ms;  // part of `busy` lost to communication
   Duration worked;     // the last part, after the overhead
@@ -81,7 +81,7 @@ class JobTable {
   // Settles the job's run up to `t` and continues it at `rate`. REQUIRES: it has GPUs.
   Service change_rate(JobId job, Time t, Rate rate);
   // Ends the job's run at `t` and takes back the work of its last `lost`. REQUIRES: it has GPUs.
-  Service end_hold(JobId job, Time t, Duration lost = {});
+  Service end_run(JobId job, Time t, Duration lost = {});
   // Ends the job: it finished or failed. REQUIRES: it was submitted and has no GPUs.
   void leave(JobId job, Time t, JobStatus as);
 
@@ -89,8 +89,8 @@ class JobTable {
   bool was_submitted(JobId job) const {
     return status[job] != JobStatus::kUnseen && status[job] != JobStatus::kUnsubmitted;
   }
-  bool holds(JobId job) const { return hold_[job].gpus > 0; }
-  std::uint32_t held_gpus(JobId job) const { return hold_[job].gpus; }
+  bool has_gpus(JobId job) const { return runs_[job].gpus > 0; }
+  std::uint32_t allocated_gpus(JobId job) const { return runs_[job].gpus; }
   // Returns the work done so far, at most all of it; all of it once the job has finished.
   Work done(JobId job) const;
   std::string_view model_name(JobId job) const;
@@ -99,7 +99,7 @@ class JobTable {
   // Time without GPUs since its submission. REQUIRES: finished or failed.
   Duration queued(JobId job) const {
     FL_DCHECK(finish[job] != Time::never(), "job {} is not done", job.row());
-    return finish[job] - submit[job] - held[job];
+    return finish[job] - submit[job] - run_time[job];
   }
   const CountByReason& rejected_by_reason() const { return reasons_; }
 
@@ -113,19 +113,19 @@ class JobTable {
   IdVector<JobId, Time> finish;  // or failure; Time::never() before
   // The overhead of the first run, as far as that lasted. Valid once the run has ended.
   IdVector<JobId, Duration> first_overhead;
-  IdVector<JobId, Duration> held;
+  IdVector<JobId, Duration> run_time;
   IdVector<JobId, std::uint32_t> preemptions;
   IdVector<JobId, std::uint32_t> migrations;
   // GPU time lost to communication, up to the last end of a run or change of its speed.
   IdVector<JobId, double> lost_gpu_ms;
 
  private:
-  struct Hold {
+  struct JobRun {
     Time since;
     Time works_from;  // the end of the overhead or of the settled time; never: not known yet
     Rate rate;
     double unhindered = 0;   // the speed that communication leaves `rate` of; 0: not known
-    std::uint32_t gpus = 0;  // 0: holds nothing
+    std::uint32_t gpus = 0;  // 0: it has none
 
     // A measured rate may be above the unhindered one; the loss is 0 then.
     double locality() const {
@@ -134,11 +134,11 @@ class JobTable {
   };
 
   void grow_to(std::size_t jobs);
-  bool is_first_hold(JobId job) const { return hold_[job].since == start[job]; }
+  bool is_first_run(JobId job) const { return runs_[job].since == start[job]; }
   ModelId model_named(std::string_view name);
 
   IdVector<JobId, Work> done_;
-  IdVector<JobId, Hold> hold_;
+  IdVector<JobId, JobRun> runs_;
   RateHistory rates_;  // rates of running jobs
   IdVector<JobId, TypeMask> types_;
   IdVector<JobId, ModelId> model_;

@@ -33,7 +33,7 @@ void Metrics::on(const Record& record) {
           [&](const OneOf<record::Failed, record::Cancelled> auto& failed) {
             on_leave(failed.job, JobStatus::kFailed);
           },
-          [&](const record::Evicted& evicted) { on_hold_end(evicted.job, evicted.lost); },
+          [&](const record::Evicted& evicted) { on_job_run_end(evicted.job, evicted.lost); },
           [&](const record::StartFailed& failed) { on_start_failed(failed.job); },
           [&](const ChangesUsableGpus auto& change) {
             gpus_.on(change);
@@ -141,13 +141,13 @@ double Metrics::uncontended_entitled_ms(const UserTotals& user) const {
 void Metrics::ask(JobId job) {
   count_demand(jobs_.user[job], jobs_.gpus[job]);
   shares_.add_demand(now_, jobs_.user[job], jobs_.gpus[job]);
-  timeline_.change(now_, jobs_.user[job], {.gpus_held = 0, .running = 0, .waiting = 1});
+  timeline_.change(now_, jobs_.user[job], {.gpus_allocated = 0, .running = 0, .waiting = 1});
 }
 
 void Metrics::ask_no_more(JobId job) {
   count_demand(jobs_.user[job], -std::int64_t{jobs_.gpus[job]});
   shares_.add_demand(now_, jobs_.user[job], -std::int64_t{jobs_.gpus[job]});
-  timeline_.change(now_, jobs_.user[job], {.gpus_held = 0, .running = 0, .waiting = -1});
+  timeline_.change(now_, jobs_.user[job], {.gpus_allocated = 0, .running = 0, .waiting = -1});
 }
 
 // A job that waits for its retry may also be held by its user.
@@ -171,36 +171,36 @@ void Metrics::on_place(const record::Place& place) {
   ++placements_[static_cast<std::size_t>(tier_of(place.gang, node_host_, node_rack_))];
   const int jobs = place.copy == 0 ? 1 : 0;
   timeline_.change(now_, jobs_.user[place.job],
-                   {.gpus_held = gpus_of(place.gang), .running = jobs, .waiting = -jobs});
+                   {.gpus_allocated = gpus_of(place.gang), .running = jobs, .waiting = -jobs});
 }
 
 void Metrics::on_stop(const record::Stop& stop) {
   const bool is_preemption = !is_by_user(stop.cause);
   jobs_.preemptions[stop.job] += is_preemption;
   preemptions_ += is_preemption;
-  on_hold_end(stop.job, {});
+  on_job_run_end(stop.job, {});
 }
 
 void Metrics::on_start_failed(JobId job) {
   ++open_world_.starts_failed;
-  on_hold_end(job, {});
+  on_job_run_end(job, {});
   hold_back(job);
 }
 
-void Metrics::on_hold_end(JobId job, Duration lost) {
-  const std::int64_t gpus = jobs_.held_gpus(job);
-  add_service(job, jobs_.end_hold(job, now_, lost), lost);
-  timeline_.change(now_, jobs_.user[job], {.gpus_held = -gpus, .running = -1, .waiting = 1});
+void Metrics::on_job_run_end(JobId job, Duration lost) {
+  const std::int64_t gpus = jobs_.allocated_gpus(job);
+  add_service(job, jobs_.end_run(job, now_, lost), lost);
+  timeline_.change(now_, jobs_.user[job], {.gpus_allocated = -gpus, .running = -1, .waiting = 1});
 }
 
 void Metrics::add_service(JobId job, const Service& service, Duration lost) {
   UserTotals& user = users_[jobs_.user[job]];
-  user.held += service.held;
+  user.allocated += service.allocated;
   const double part = contended_part(service.worked);
   user.contended_useful_ms += part * static_cast<double>(service.busy.gpu_ms);
   contended_work_ms_[job] +=
       part * reference_ms(service.done) - contended_part(lost) * reference_ms(service.undone);
-  held_ += service.held;
+  allocated_ += service.allocated;
   busy_ += service.busy;
   lost_gpu_ms_ += service.lost_gpu_ms;
   any_work_is_lost_ |= lost > Duration{};
@@ -214,7 +214,7 @@ double Metrics::contended_part(Duration time) const {
 }
 
 void Metrics::on_leave(JobId job, JobStatus as) {
-  if (jobs_.holds(job)) on_hold_end(job, {});
+  if (jobs_.has_gpus(job)) on_job_run_end(job, {});
   jobs_.leave(job, now_, as);
   if (held_back_.erase(job) == 0) ask_no_more(job);
   --unfinished_;
@@ -261,7 +261,7 @@ void Metrics::on_end(const JobCounts& counts) {
   timeline_.finish(now_, cut_off ? now_ : last_leave_, shares_);
   if (!cut_off) capacity_ = capacity_at_leave_;
   for (JobId job : ids<JobId>(jobs_.size())) {
-    if (jobs_.holds(job)) add_service(job, jobs_.end_hold(job, now_));
+    if (jobs_.has_gpus(job)) add_service(job, jobs_.end_run(job, now_));
   }
 }
 

@@ -33,7 +33,7 @@ struct JobBound {
   double cluster_ms = 0;  // at least: of the whole cluster's time, at prices per GPU type
   double mix_speed = 1;   // speed of the requested gang, if it had its part of each GPU type; > 0
   // GPU time at the place with the least loss to communication, and the part of it that computes; 0: not known.
-  double held_gpu_ms = 0;
+  double allocated_gpu_ms = 0;
   double computing_gpu_ms = 0;
 };
 
@@ -68,7 +68,7 @@ class Metrics : public RecordSink {
     std::int64_t tickets = 1;
     GroupId group{};
     std::int64_t jobs = 0;
-    GpuTime held;
+    GpuTime allocated;
     double contended_useful_ms = 0;
     // Entitlement in all other time: the user's demand. Up to its last change.
     std::int64_t demand = 0;
@@ -89,7 +89,7 @@ class Metrics : public RecordSink {
   void on_node(const record::Node& node);
   void on_arrived(const JobSpec& asked);
   void on_place(const record::Place& place);
-  void on_hold_end(JobId job, Duration lost);
+  void on_job_run_end(JobId job, Duration lost);
   void on_stop(const record::Stop& stop);
   void on_start_failed(JobId job);
   void on_leave(JobId job, JobStatus as);
@@ -146,7 +146,7 @@ class Metrics : public RecordSink {
   Time last_leave_;   // the latest finish or failure
   GpuTime capacity_;  // GPU time of usable GPUs, from the first arrival to now
   GpuTime capacity_at_leave_;
-  GpuTime held_;
+  GpuTime allocated_;
   GpuTime busy_;
   double lost_gpu_ms_ = 0;
   bool any_work_is_lost_ = false;  // with a node

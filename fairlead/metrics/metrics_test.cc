@@ -100,9 +100,9 @@ TEST(Metrics, ComparesWaitsWithThoseOfALog) {
 TEST(Metrics, MeasuresGpuTime) {
   const Summary summary = small_run();
   // Job 0 has 4 GPUs for 3 s and 16 s, job 1 for 4 s; 8 GPUs for 20 s.
-  const double held_gpu_s = 4 * 19 + 4 * 4;
-  EXPECT_DOUBLE_EQ(summary.gpu_hours, held_gpu_s / 3600);
-  EXPECT_DOUBLE_EQ(*summary.gpu_utilization, held_gpu_s / (8 * 20));
+  const double allocated_gpu_s = 4 * 19 + 4 * 4;
+  EXPECT_DOUBLE_EQ(summary.gpu_hours, allocated_gpu_s / 3600);
+  EXPECT_DOUBLE_EQ(*summary.gpu_utilization, allocated_gpu_s / (8 * 20));
   EXPECT_DOUBLE_EQ(summary.users[0].gpu_hours, 4 * 19 / 3600.0);
   EXPECT_DOUBLE_EQ(summary.users[1].gpu_hours, 4 * 4 / 3600.0);
   // A finished job has done its work, 10 s x 4 and 4 s x 4.
@@ -144,7 +144,7 @@ TEST(Metrics, TimeLostToCommunicationFollowsTheSpeed) {
 }
 
 // Both copies work from 2 s on, 8 s at a speed of 1.25 together.
-TEST(Metrics, CopiesOfAJobAreOneJobThatHoldsAndWorksMore) {
+TEST(Metrics, CopiesOfAJobAreOneJobWithMoreGpusAndMoreWork) {
   Metrics metrics({.bin = {10000}, .bins_max = 8});
   TestJournal journal(metrics);
   journal.begin(1, {1});
@@ -197,7 +197,7 @@ TEST(Metrics, MeasuresFinishTimeFairness) {
 }
 
 // Both jobs have 60 s of work and are alone in their time; job 1 waits for 30 s.
-TEST(Metrics, AllowsTheOverheadOfTheFirstHoldInBoundedFinishTimeFairness) {
+TEST(Metrics, AllowsTheOverheadOfTheFirstRunInBoundedFinishTimeFairness) {
   Metrics metrics;
   TestJournal journal(metrics);
   journal.begin(3, {1, 1});
@@ -273,7 +273,7 @@ TEST(Metrics, MeasuresWhatGpusAreWorthToTheirUsers) {
   // u0 has more than its share.
   EXPECT_NEAR(*summary.fairness.effective_shortfall_max, 1 - 9.6 / 32, 1e-12);
   EXPECT_NEAR(*summary.fairness.effective_shortfall_avg, (1 - 9.6 / 32) / 2, 1e-12);
-  EXPECT_EQ(*summary.fairness.share_error_max, 0) << "all that GPUs held tell";
+  EXPECT_EQ(*summary.fairness.share_error_max, 0) << "all that allocated GPUs tell";
 }
 
 // From 2 s to 6 s 12 GPUs are asked for and 8 are there.
@@ -466,8 +466,8 @@ TEST(Metrics, WhereStartsAreReportedOverheadLastsUntilThen) {
   jobs.place({.job = JobId(0), .gang = gang, .overhead = {5000}, .is_reported = true}, {1000}, 1);
   EXPECT_EQ(jobs.change_rate(JobId(0), {2000}, Rate::one()).busy, GpuTime{});
   jobs.start_work(JobId(0), {3000});
-  const Service service = jobs.end_hold(JobId(0), {13'000});
-  EXPECT_EQ(service.held, (GpuTime{4 * 12'000}));
+  const Service service = jobs.end_run(JobId(0), {13'000});
+  EXPECT_EQ(service.allocated, (GpuTime{4 * 12'000}));
   EXPECT_EQ(service.busy, (GpuTime{4 * 10'000}));
 
   Metrics metrics;
@@ -475,7 +475,7 @@ TEST(Metrics, WhereStartsAreReportedOverheadLastsUntilThen) {
   EXPECT_DOUBLE_EQ(*metrics.summary({}).comm_time_share, 0.5);
 }
 
-TEST(Metrics, AStartThatFailsEndsAHoldAndIsNoPreemption) {
+TEST(Metrics, AStartThatFailsEndsARunAndIsNoPreemption) {
   Metrics metrics;
   TestJournal journal(metrics);
   journal.begin(1, {1});

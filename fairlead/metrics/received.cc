@@ -17,16 +17,16 @@ void ReceivedMeter::place(Time t, const record::Place& place) {
   Job& job = jobs_[place.job];
   const Time works_from = place.is_reported ? Time::never() : t + place.overhead;
   if (place.copy == 0) {
-    job.held = 0;
+    job.allocated = 0;
     job.rate = {};
     job.works_from = works_from;
   }
-  ++job.hold;
-  job.held += gpus_of(place.gang);
+  ++job.run;
+  job.allocated += gpus_of(place.gang);
   job.rate.fixed += place.rate.fixed;
   job.works_from = std::max(job.works_from, works_from);
-  if (received_ != Received::kHeld && job.works_from > t && job.works_from != Time::never()) {
-    overheads_.push({job.works_from, place.job, job.hold});
+  if (received_ != Received::kAllocated && job.works_from > t && job.works_from != Time::never()) {
+    overheads_.push({job.works_from, place.job, job.run});
   }
   receive(t, place.job);
 }
@@ -43,11 +43,11 @@ void ReceivedMeter::change_rate(Time t, JobId id, Rate rate) {
   receive(t, id);
 }
 
-void ReceivedMeter::end_hold(Time t, JobId id) {
+void ReceivedMeter::end_run(Time t, JobId id) {
   end_overheads(t);
   Job& job = jobs_[id];
-  job.held = 0;
-  ++job.hold;
+  job.allocated = 0;
+  ++job.run;
   receive(t, id);
 }
 
@@ -62,15 +62,15 @@ void ReceivedMeter::end_overheads(Time t) {
   while (!overheads_.empty() && overheads_.top().t <= t) {
     const OverheadEnd end = overheads_.top();
     overheads_.pop();
-    if (jobs_[end.job].hold == end.hold) receive(end.t, end.job);
+    if (jobs_[end.job].run == end.run) receive(end.t, end.job);
   }
 }
 
 // From `t` on the user receives according to the job's state.
 void ReceivedMeter::receive(Time t, JobId id) {
   Job& job = jobs_[id];
-  double gpus = job.held;
-  if (received_ != Received::kHeld && job.works_from > t) gpus = 0;
+  double gpus = job.allocated;
+  if (received_ != Received::kAllocated && job.works_from > t) gpus = 0;
   if (received_ == Received::kEffective && gpus > 0) {
     gpus = job.rate.value() * job.asked / (mix_speeds_.has(id) ? mix_speeds_[id] : 1);
   }

@@ -17,7 +17,7 @@
 namespace fairlead {
 
 enum class Received : std::uint8_t {
-  kHeld,       // GPU time
+  kAllocated,  // GPU time
   kUseful,     // GPU time after the overheads
   kEffective,  // work x gang asked for / the job's speed on its part of every GPU type
 };
@@ -36,7 +36,7 @@ class ReceivedMeter {
   void start_work(Time t, JobId job);
   void change_rate(Time t, JobId job, Rate rate);
   // Does nothing if the job has no GPUs.
-  void end_hold(Time t, JobId job);
+  void end_run(Time t, JobId job);
 
   // Up to `t`.
   double gpu_ms(UserId user, Time t);
@@ -50,8 +50,8 @@ class ReceivedMeter {
   struct Job {
     UserId user;
     std::uint32_t asked = 0;
-    std::uint32_t held = 0;
-    std::uint32_t hold = 0;  // its number
+    std::uint32_t allocated = 0;
+    std::uint32_t run = 0;  // its number
     Rate rate;
     Time works_from = Time::never();
     double gpus = 0;  // received now
@@ -59,7 +59,7 @@ class ReceivedMeter {
   struct OverheadEnd {
     Time t;
     JobId job;
-    std::uint32_t hold = 0;
+    std::uint32_t run = 0;
     friend bool operator>(const OverheadEnd& a, const OverheadEnd& b) { return a.t > b.t; }
   };
 

@@ -24,11 +24,11 @@ record::Place placed(Duration overhead, double rate = 1) {
   return {.job = kJob, .gang = kTwoGpus, .rate = Rate::of(rate), .overhead = overhead};
 }
 
-TEST(Received, HeldIsAllFromThePlacementOn) {
-  ReceivedMeter meter = meter_of(Received::kHeld);
+TEST(Received, AllocatedIsAllFromThePlacementOn) {
+  ReceivedMeter meter = meter_of(Received::kAllocated);
   meter.place({10}, placed({4}, 0.5));
   EXPECT_EQ(meter.gpu_ms(kUser, {12}), 4);
-  meter.end_hold({20}, kJob);
+  meter.end_run({20}, kJob);
   EXPECT_EQ(meter.gpu_ms(kUser, {30}), 20);
 }
 
@@ -37,10 +37,10 @@ TEST(Received, UsefulIsWhatComesAfterTheOverhead) {
   meter.place({10}, placed({4}, 0.5));
   EXPECT_EQ(meter.gpu_ms(kUser, {12}), 0);
   EXPECT_EQ(meter.gpu_ms(kUser, {17}), 6);
-  meter.end_hold({20}, kJob);
+  meter.end_run({20}, kJob);
   // The next run ends within its overhead, and the one after it starts before that overhead would be over.
   meter.place({30}, placed({10}));
-  meter.end_hold({35}, kJob);
+  meter.end_run({35}, kJob);
   meter.place({36}, placed({8}));
   EXPECT_EQ(meter.gpu_ms(kUser, {43}), 12);
   EXPECT_EQ(meter.gpu_ms(kUser, {45}), 14);
@@ -64,10 +64,10 @@ TEST(Received, CopiesWorkTogetherOnceTheLastIsReady) {
   meter.place({0}, copy);
   EXPECT_EQ(meter.gpu_ms(kUser, {8}), 0);
   EXPECT_NEAR(meter.gpu_ms(kUser, {10}), 2 * 2, 1e-6);
-  ReceivedMeter held = meter_of(Received::kHeld);
-  held.place({0}, placed({5}));
-  held.place({0}, copy);
-  EXPECT_EQ(held.gpu_ms(kUser, {10}), 30);
+  ReceivedMeter allocated = meter_of(Received::kAllocated);
+  allocated.place({0}, placed({5}));
+  allocated.place({0}, copy);
+  EXPECT_EQ(allocated.gpu_ms(kUser, {10}), 30);
 }
 
 TEST(Received, WhereStartsAreReportedTheOverheadLastsUntilThen) {

@@ -44,7 +44,7 @@ std::vector<TimelinePoint> timeline_of(const Metrics& metrics) {
     const auto duration_ms = static_cast<double>(timeline.duration(row.bin).ms);
     points.push_back({.t = timeline.start(row.bin),
                       .user = metrics.user_names()[row.user.row()],
-                      .gpus_held = static_cast<double>(row.held.gpu_ms) / duration_ms,
+                      .gpus_allocated = static_cast<double>(row.allocated.gpu_ms) / duration_ms,
                       .gpus_entitled = row.entitled_gpu_ms / duration_ms,
                       .jobs_running = static_cast<double>(row.running_job_ms) / duration_ms,
                       .jobs_waiting = static_cast<double>(row.waiting_job_ms) / duration_ms});

@@ -34,7 +34,7 @@ struct JobResult {
 struct TimelinePoint {
   Time t;  // where the bin begins
   std::string user;
-  double gpus_held = 0;
+  double gpus_allocated = 0;
   double gpus_entitled = 0;
   double jobs_running = 0;
   double jobs_waiting = 0;

@@ -59,13 +59,13 @@ Summary Metrics::summary(const RunFacts& facts) const {
   summary.models_unknown = facts.models_unknown;
   summary.models_communicating = facts.models_communicating;
   summary.settings = facts.settings;
-  summary.gpu_hours = to_gpu_hours(held_);
+  summary.gpu_hours = to_gpu_hours(allocated_);
   summary.preemptions = preemptions_;
   summary.placements = placements_;
   summary.open_world = open_world_;
   if (capacity_.gpu_ms > 0) {
     summary.gpu_utilization =
-        static_cast<double>(held_.gpu_ms) / static_cast<double>(capacity_.gpu_ms);
+        static_cast<double>(allocated_.gpu_ms) / static_cast<double>(capacity_.gpu_ms);
   }
   if (busy_.gpu_ms > 0) {
     summary.comm_time_share = lost_gpu_ms_ / static_cast<double>(busy_.gpu_ms);
@@ -138,7 +138,7 @@ void Metrics::sum_users(Summary& summary, const RunFacts& facts) const {
     if (!totals.group.is_none()) user.group = groups_[totals.group].name;
     user.tickets = totals.tickets;
     user.jobs = totals.jobs;
-    user.gpu_hours = to_gpu_hours(totals.held);
+    user.gpu_hours = to_gpu_hours(totals.allocated);
     user.work_gpu_hours = gpu_hours(sum.work_ms);
     user.entitled_gpu_hours = gpu_hours(entitled_gpu_ms(id));
     user.contended_entitled_gpu_hours =
@@ -237,16 +237,16 @@ void Metrics::sum_ftf(Summary& summary) const {
 // Returns the loss of all jobs at their best places. For work that is done twice or in part, no job's share is known.
 std::optional<double> Metrics::least_communication(const RunFacts& facts) const {
   if (any_work_is_lost_ || counts_.pending > 0 || counts_.failed > 0) return std::nullopt;
-  double held = 0;
+  double allocated = 0;
   double computing = 0;
   for (JobId job : ids<JobId>(jobs_.size())) {
     if (jobs_.status[job] != JobStatus::kFinished) continue;
-    if (!facts.bounds.has(job) || facts.bounds[job].held_gpu_ms <= 0) return std::nullopt;
-    held += facts.bounds[job].held_gpu_ms;
+    if (!facts.bounds.has(job) || facts.bounds[job].allocated_gpu_ms <= 0) return std::nullopt;
+    allocated += facts.bounds[job].allocated_gpu_ms;
     computing += facts.bounds[job].computing_gpu_ms;
   }
   // A little less, because speeds are rounded.
-  return std::max(0.0, 1 - computing / held - 1e-6);
+  return std::max(0.0, 1 - computing / allocated - 1e-6);
 }
 
 void Metrics::sum_bounds(Summary& summary, const RunFacts& facts) const {

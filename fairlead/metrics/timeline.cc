@@ -30,12 +30,12 @@ void Timeline::advance(Time t, const ShareMeter& shares) {
 void Timeline::change(Time t, UserId user, Delta delta) {
   Load& load = loads_[user];
   settle(load, t);
-  load.now.gpus_held += delta.gpus_held;
+  load.now.gpus_allocated += delta.gpus_allocated;
   load.now.running += delta.running;
   load.now.waiting += delta.waiting;
   jobs_ += delta.running + delta.waiting;
-  FL_DCHECK(load.now.gpus_held >= 0 && load.now.running >= 0 && load.now.waiting >= 0,
-            "user {} holds {} GPUs, {} jobs run, {} wait", user.row(), load.now.gpus_held,
+  FL_DCHECK(load.now.gpus_allocated >= 0 && load.now.running >= 0 && load.now.waiting >= 0,
+            "user {} has {} GPUs, {} jobs run, {} wait", user.row(), load.now.gpus_allocated,
             load.now.running, load.now.waiting);
 }
 
@@ -55,7 +55,7 @@ Duration Timeline::duration(std::int64_t bin) const {
 void Timeline::settle(Load& load, Time t) {
   const Duration elapsed = t - load.since;
   FL_DCHECK(elapsed >= Duration{}, "{} ms is before {} ms", t.ms, load.since.ms);
-  load.held += occupancy(elapsed, load.now.gpus_held);
+  load.allocated += occupancy(elapsed, load.now.gpus_allocated);
   load.running_job_ms += elapsed.ms * load.now.running;
   load.waiting_job_ms += elapsed.ms * load.now.waiting;
   load.since = t;
@@ -68,11 +68,11 @@ void Timeline::close_bin(Time t, const ShareMeter& shares) {
     const double entitled = shares.entitled_gpu_ms(user, t);
     const TimelineRow row{.bin = bin_,
                           .user = user,
-                          .held = load.held,
+                          .allocated = load.allocated,
                           .entitled_gpu_ms = entitled - load.entitled_before,
                           .running_job_ms = load.running_job_ms,
                           .waiting_job_ms = load.waiting_job_ms};
-    load.held = {};
+    load.allocated = {};
     load.running_job_ms = load.waiting_job_ms = 0;
     load.entitled_before = entitled;
     // A user with a job runs it or waits, and only such users are entitled to anything.
@@ -96,7 +96,7 @@ void Timeline::merge_rows() {
       continue;
     }
     TimelineRow& into = rows_[kept];
-    into.held += rows_[i].held;
+    into.allocated += rows_[i].allocated;
     into.entitled_gpu_ms += rows_[i].entitled_gpu_ms;
     into.running_job_ms += rows_[i].running_job_ms;
     into.waiting_job_ms += rows_[i].waiting_job_ms;

@@ -26,7 +26,7 @@ struct TimelineOptions {
 struct TimelineRow {
   std::int64_t bin = 0;
   UserId user;
-  GpuTime held;
+  GpuTime allocated;
   double entitled_gpu_ms = 0;
   std::int64_t running_job_ms = 0;
   std::int64_t waiting_job_ms = 0;
@@ -45,7 +45,7 @@ class Timeline {
   bool is_started() const { return is_started_; }
   // A user's change at `t`: the GPUs, running jobs and waiting jobs that are added.
   struct Delta {
-    std::int64_t gpus_held = 0;
+    std::int64_t gpus_allocated = 0;
     std::int64_t running = 0;
     std::int64_t waiting = 0;
   };
@@ -64,7 +64,7 @@ class Timeline {
     Delta now;
     Time since;
     // Integrals up to `since`, and all of it at the end of the bin before.
-    GpuTime held;
+    GpuTime allocated;
     std::int64_t running_job_ms = 0;
     std::int64_t waiting_job_ms = 0;
     double entitled_before = 0;

@@ -25,16 +25,16 @@ class TimelineTest : public testing::Test {
   void submit(Timeline& timeline, Time t, UserId user, std::int64_t gpus) {
     timeline.advance(t, shares_);
     shares_.add_demand(t, user, gpus);
-    timeline.change(t, user, {.gpus_held = 0, .running = 0, .waiting = 1});
+    timeline.change(t, user, {.gpus_allocated = 0, .running = 0, .waiting = 1});
   }
   void start(Timeline& timeline, Time t, UserId user, std::int64_t gpus) {
     timeline.advance(t, shares_);
-    timeline.change(t, user, {.gpus_held = gpus, .running = 1, .waiting = -1});
+    timeline.change(t, user, {.gpus_allocated = gpus, .running = 1, .waiting = -1});
   }
   void finish(Timeline& timeline, Time t, UserId user, std::int64_t gpus) {
     timeline.advance(t, shares_);
     shares_.add_demand(t, user, -gpus);
-    timeline.change(t, user, {.gpus_held = -gpus, .running = -1, .waiting = 0});
+    timeline.change(t, user, {.gpus_allocated = -gpus, .running = -1, .waiting = 0});
   }
 
   ShareMeter shares_;
@@ -54,7 +54,7 @@ TEST_F(TimelineTest, GivesIntegralsPerBinAndUser) {
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].bin, 0);
   EXPECT_EQ(rows[0].user, kAnn);
-  EXPECT_EQ(rows[0].held.gpu_ms, 4 * 800);
+  EXPECT_EQ(rows[0].allocated.gpu_ms, 4 * 800);
   EXPECT_EQ(rows[0].waiting_job_ms, 200);
   EXPECT_EQ(rows[0].running_job_ms, 800);
   EXPECT_DOUBLE_EQ(rows[0].entitled_gpu_ms, 4 * 1000);
@@ -66,7 +66,7 @@ TEST_F(TimelineTest, GivesIntegralsPerBinAndUser) {
   EXPECT_DOUBLE_EQ(rows[2].entitled_gpu_ms, 2 * 1000);
   EXPECT_EQ(rows[3].bin, 2);
   EXPECT_EQ(rows[3].user, kBob);
-  EXPECT_EQ(rows[3].held.gpu_ms, 2 * 100);
+  EXPECT_EQ(rows[3].allocated.gpu_ms, 2 * 100);
   EXPECT_EQ(timeline.start(2).ms, 2500);
   EXPECT_EQ(timeline.duration(1).ms, 1000);
   EXPECT_EQ(timeline.duration(2).ms, 100);
@@ -80,9 +80,9 @@ TEST_F(TimelineTest, MergesNeighboursRatherThanGrow) {
   timeline.finish({95}, {95}, shares_);
   // 10 ms and 20 ms bins do not suffice: three of 40 ms.
   ASSERT_EQ(timeline.rows().size(), 3u);
-  EXPECT_EQ(timeline.rows()[0].held.gpu_ms, 40);
-  EXPECT_EQ(timeline.rows()[1].held.gpu_ms, 40);
-  EXPECT_EQ(timeline.rows()[2].held.gpu_ms, 15);
+  EXPECT_EQ(timeline.rows()[0].allocated.gpu_ms, 40);
+  EXPECT_EQ(timeline.rows()[1].allocated.gpu_ms, 40);
+  EXPECT_EQ(timeline.rows()[2].allocated.gpu_ms, 15);
   EXPECT_EQ(timeline.start(2).ms, 80);
 }
 
@@ -111,9 +111,9 @@ TEST_F(TimelineTest, LeapsOverIdleTimeWithoutLosingAny) {
   finish(timeline, later + milliseconds(5), kBob, 2);
   timeline.finish(later + milliseconds(5), later + milliseconds(5), shares_);
   ASSERT_EQ(timeline.rows().size(), 2u);
-  EXPECT_EQ(timeline.rows()[0].held.gpu_ms, 3);
+  EXPECT_EQ(timeline.rows()[0].allocated.gpu_ms, 3);
   EXPECT_DOUBLE_EQ(timeline.rows()[0].entitled_gpu_ms, 3);
-  EXPECT_EQ(timeline.rows()[1].held.gpu_ms, 10);
+  EXPECT_EQ(timeline.rows()[1].allocated.gpu_ms, 10);
   EXPECT_DOUBLE_EQ(timeline.rows()[1].entitled_gpu_ms, 10);
   EXPECT_LT(timeline.rows()[1].bin, 4);
 }

@@ -42,9 +42,9 @@ void WindowFairness::on(const Record& record) {
           [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& done) {
             on_leave(t, done.job);
           },
-          [&](const OneOf<record::Stop, record::Evicted> auto& stop) { end_hold(t, stop.job); },
+          [&](const OneOf<record::Stop, record::Evicted> auto& stop) { end_run(t, stop.job); },
           [&](const OneOf<record::StartFailed, record::Held> auto& held) {
-            end_hold(t, held.job);
+            end_run(t, held.job);
             ask_no_more(t, held.job);
           },
           [&](const record::Released& released) { ask(t, released.job); },
@@ -63,10 +63,10 @@ void WindowFairness::advance(Time t) {
     next_sample_ = next_sample_ + options_.step;
   }
   const Duration elapsed = t - now_;
-  held_ += occupancy(elapsed, held_gpus_);
+  allocated_ += occupancy(elapsed, allocated_gpus_);
   if (const std::int64_t gpus = gpus_.total(); gpus > 0 && demand_ >= gpus) {
     wanted_ += occupancy(elapsed, gpus);
-    idle_ += occupancy(elapsed, gpus) - occupancy(elapsed, held_gpus_);
+    idle_ += occupancy(elapsed, gpus) - occupancy(elapsed, allocated_gpus_);
   }
   now_ = t;
 }
@@ -140,7 +140,7 @@ void WindowFairness::ask(Time t, JobId id) {
 }
 
 void WindowFairness::on_leave(Time t, JobId id) {
-  end_hold(t, id);
+  end_run(t, id);
   ask_no_more(t, id);
   last_leave_ = t;
 }
@@ -159,14 +159,14 @@ void WindowFairness::ask_no_more(Time t, JobId id) {
 void WindowFairness::on_place(Time t, const record::Place& place) {
   if (place.copy == 0 && place.kind == PlaceKind::kMigrate) ++migrations_;
   const std::int64_t gpus = gpus_of(place.gang);
-  jobs_[place.job].held_gpus += gpus;
-  held_gpus_ += gpus;
+  jobs_[place.job].allocated_gpus += gpus;
+  allocated_gpus_ += gpus;
   received_.place(t, place);
 }
 
-void WindowFairness::end_hold(Time t, JobId id) {
-  held_gpus_ -= std::exchange(jobs_[id].held_gpus, 0);
-  received_.end_hold(t, id);
+void WindowFairness::end_run(Time t, JobId id) {
+  allocated_gpus_ -= std::exchange(jobs_[id].allocated_gpus, 0);
+  received_.end_run(t, id);
 }
 
 void WindowFairness::on_end(Time t, const JobCounts& counts) {
@@ -219,7 +219,7 @@ double WindowFairness::migrations_per_hour() const {
 }
 
 double WindowFairness::migrations_per_gpu_hour() const {
-  return per_hour(migrations_, to_gpu_hours(held_));
+  return per_hour(migrations_, to_gpu_hours(allocated_));
 }
 
 }  // namespace fairlead

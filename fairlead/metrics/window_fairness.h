@@ -35,7 +35,7 @@ struct WindowFairnessOptions {
   std::vector<Duration> windows = {hours(1), hours(8)};  // multiples of `step`
   Duration step = seconds(60);                           // at least 1 ms
   Duration quantum;                                      // zero: no allowance
-  Received received = Received::kHeld;
+  Received received = Received::kAllocated;
   IdVector<JobId, double> mix_speeds;  // speeds for ReceivedMeter
 };
 
@@ -96,7 +96,7 @@ class WindowFairness : public RecordSink {
   struct Job {
     UserId user;
     std::uint32_t gpus = 0;  // asked for
-    std::int64_t held_gpus = 0;
+    std::int64_t allocated_gpus = 0;
     bool asks = false;  // it is in the system, and not held by its user
   };
 
@@ -110,7 +110,7 @@ class WindowFairness : public RecordSink {
   void ask(Time t, JobId id);
   void ask_no_more(Time t, JobId id);
   void on_place(Time t, const record::Place& place);
-  void end_hold(Time t, JobId job);
+  void end_run(Time t, JobId job);
   void on_end(Time t, const JobCounts& counts);
   static GangCount& gang_count(User& user, std::uint32_t gpus);
   static std::uint32_t largest_gang(const User& user, Time since);
@@ -134,8 +134,8 @@ class WindowFairness : public RecordSink {
   Duration length_;          // length of the run
   Time up_since_;            // when there were last no GPUs before
   std::int64_t demand_ = 0;  // GPUs that unfinished jobs ask for
-  std::int64_t held_gpus_ = 0;
-  GpuTime held_;
+  std::int64_t allocated_gpus_ = 0;
+  GpuTime allocated_;
   GpuTime wanted_;  // capacity while demand_ >= gpus_up_
   GpuTime idle_;    // idle part of wanted_
   std::int64_t migrations_ = 0;

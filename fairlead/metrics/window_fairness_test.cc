@@ -230,7 +230,7 @@ TEST(WindowFairness, IsZeroOfARunWithoutJobs) {
 
 // The events of each second of a random run, for the plain calculation of windows.
 struct Second {
-  std::vector<double> held;
+  std::vector<double> allocated;
   std::vector<double> entitled;
   std::vector<std::uint32_t> largest_gang;
 };
@@ -274,7 +274,7 @@ std::vector<Second> write_random_run(RecordSink& sink, Rng rng, std::int64_t len
         }
       }
       claims.push_back({kTickets[user], now.gpus});
-      second.held.push_back(now.runs ? now.gpus : 0);
+      second.allocated.push_back(now.runs ? now.gpus : 0);
       second.largest_gang.push_back(now.gpus);
     }
     second.entitled = fair_share(claims, 8);
@@ -292,17 +292,18 @@ struct Plain {
 };
 Plain add_up(std::span<const Second> window, std::size_t user) {
   Plain plain;
-  double held = 0;
+  double allocated = 0;
   double entitled = 0;
   double gang = 0;
   for (const Second& second : window) {
-    held += second.held[user];
+    allocated += second.allocated[user];
     entitled += second.entitled[user];
     gang = std::max<double>(gang, second.largest_gang[user]);
     if (second.entitled[user] <= 0) plain.always_entitled = false;
   }
   plain.entitled = entitled > 0;
-  plain.error = std::max(0.0, std::abs(held - entitled) - kQuantumMs / 1000.0 * gang) / entitled;
+  plain.error =
+      std::max(0.0, std::abs(allocated - entitled) - kQuantumMs / 1000.0 * gang) / entitled;
   return plain;
 }
 

@@ -23,10 +23,10 @@ std::uint32_t gpus_of(Gang gang) {
   return gpus;
 }
 
-Gang first_copy(Gang held) {
+Gang first_copy(Gang gang) {
   std::size_t slices = 0;
-  while (slices < held.size() && held[slices].copy == held[0].copy) ++slices;
-  return held.first(slices);
+  while (slices < gang.size() && gang[slices].copy == gang[0].copy) ++slices;
+  return gang.first(slices);
 }
 
 std::string_view tier_name(Tier tier) {

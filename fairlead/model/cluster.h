@@ -58,9 +58,9 @@ constexpr std::string_view product_of_type(std::string_view type) {
 }
 
 std::uint32_t gpus_of(Gang gang);
-inline std::uint32_t copies_of(Gang held) { return held.empty() ? 0 : held.back().copy + 1U; }
-// Returns the first copy in the list; the other copies follow it. Empty if `held` is empty.
-Gang first_copy(Gang held);
+inline std::uint32_t copies_of(Gang gang) { return gang.empty() ? 0 : gang.back().copy + 1U; }
+// Returns the first copy in the list; the other copies follow it. Empty if `gang` is empty.
+Gang first_copy(Gang gang);
 
 // The distance between the members of a gang: the widest link that they need.
 enum class Tier : std::uint8_t {

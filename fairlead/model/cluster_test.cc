@@ -105,7 +105,7 @@ TEST(Cluster, RefusesWhatItCannotRepresent) {
   EXPECT_EQ(error_of(types), "no error");
 }
 
-RC_GTEST_PROP(ClusterProperty, WiderTiersHoldLargerGangs, ()) {
+RC_GTEST_PROP(ClusterProperty, WiderTiersFitLargerGangs, ()) {
   const auto sizes = *rc::gen::nonEmpty(
       rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange<std::uint32_t>(1, 9)));
   std::vector<NodeSpec> nodes;

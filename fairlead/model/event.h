@@ -54,8 +54,8 @@ constexpr bool ends_job(EventKind kind) {
 constexpr bool frees_gpus(EventKind kind) {
   return ends_job(kind) || loses_gang(kind) || kind == EventKind::kGpusUp;
 }
-// Returns true if the event is about one run of a job (Event::hold).
-constexpr bool is_about_hold(EventKind kind) {
+// Returns true if the event is about one run of a job (Event::run).
+constexpr bool is_about_run(EventKind kind) {
   return kind == EventKind::kFinished || kind == EventKind::kFailed ||
          kind == EventKind::kStopped || kind == EventKind::kStopFailed ||
          kind == EventKind::kEvicted || kind == EventKind::kStartFailed ||
@@ -67,7 +67,7 @@ constexpr std::uint64_t kAllGpus = ~std::uint64_t{0};
 struct Event {
   EventKind kind;
   JobId job;                      // for job events
-  HoldId hold = 0;                // for events about one run of a job
+  RunId run = 0;                  // for events about one run of a job
   NodeId node;                    // for node events
   std::uint64_t gpus = kAllGpus;  // for kGpusDown, kGpusUp: bit i for GPU i of the node
   UserId user;                    // for kTickets

@@ -139,12 +139,12 @@ void FreeIndex::give(NodeId node, std::uint32_t gpus) {
 }
 
 void FreeIndex::set_gpus(NodeId node, std::uint32_t gpus) {
-  const std::uint32_t held = gpus_[node] - std::uint32_t{free_[node]};
-  FL_CHECK(held <= gpus && gpus <= cluster_->node_gpus[node], "node {} gets {} GPUs; {} are taken",
-           node.row(), gpus, held);
+  const std::uint32_t taken = gpus_[node] - std::uint32_t{free_[node]};
+  FL_CHECK(taken <= gpus && gpus <= cluster_->node_gpus[node], "node {} gets {} GPUs; {} are taken",
+           node.row(), gpus, taken);
   unlink(node);
   gpus_[node] = static_cast<std::uint16_t>(gpus);
-  free_[node] = static_cast<std::uint16_t>(gpus - held);
+  free_[node] = static_cast<std::uint16_t>(gpus - taken);
   link(node);
 }
 

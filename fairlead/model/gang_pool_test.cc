@@ -10,7 +10,7 @@ namespace fairlead {
 namespace {
 
 // A gang in the pool, with its expected content.
-struct Held {
+struct Kept {
   GangRef ref;
   std::vector<Slice> slices;
   std::vector<std::uint64_t> masks;
@@ -24,20 +24,20 @@ std::vector<Slice> random_gang(Rng& rng) {
   return slices;
 }
 
-Held add(GangPool& pool, Rng& rng) {
-  Held held = {{}, random_gang(rng), {}};
-  held.ref = pool.add(held.slices);
-  for (std::uint64_t& mask : pool.gpu_masks(held.ref)) {
+Kept add(GangPool& pool, Rng& rng) {
+  Kept kept = {{}, random_gang(rng), {}};
+  kept.ref = pool.add(kept.slices);
+  for (std::uint64_t& mask : pool.gpu_masks(kept.ref)) {
     EXPECT_EQ(mask, 0U) << "masks of a new gang are empty";
     mask = rng.next();
-    held.masks.push_back(mask);
+    kept.masks.push_back(mask);
   }
-  return held;
+  return kept;
 }
 
-void expect_intact(const GangPool& pool, const Held& held) {
-  ASSERT_TRUE(std::ranges::equal(pool.gang(held.ref), held.slices));
-  ASSERT_TRUE(std::ranges::equal(pool.gpu_masks(held.ref), held.masks));
+void expect_intact(const GangPool& pool, const Kept& kept) {
+  ASSERT_TRUE(std::ranges::equal(pool.gang(kept.ref), kept.slices));
+  ASSERT_TRUE(std::ranges::equal(pool.gpu_masks(kept.ref), kept.masks));
 }
 
 class GangPoolModel : public testing::TestWithParam<std::uint64_t> {};
@@ -45,7 +45,7 @@ class GangPoolModel : public testing::TestWithParam<std::uint64_t> {};
 TEST_P(GangPoolModel, KeepsEveryGangUntilItIsReleased) {
   Rng rng(GetParam());
   GangPool pool;
-  std::vector<Held> gangs;
+  std::vector<Kept> gangs;
   for (int step = 0; step < 5'000; ++step) {
     if (gangs.size() < 5 || (gangs.size() < 60 && rng.below(2) == 0)) {
       gangs.push_back(add(pool, rng));
@@ -54,7 +54,7 @@ TEST_P(GangPoolModel, KeepsEveryGangUntilItIsReleased) {
       pool.release(gangs.back().ref);
       gangs.pop_back();
     }
-    for (const Held& held : gangs) ASSERT_NO_FATAL_FAILURE(expect_intact(pool, held));
+    for (const Kept& kept : gangs) ASSERT_NO_FATAL_FAILURE(expect_intact(pool, kept));
   }
 }
 

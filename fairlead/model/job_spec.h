@@ -17,7 +17,7 @@ struct GroupSpec {
   GroupId group{};  // its row: that after the last
   std::string_view name{};
   std::int64_t tickets = 1;  // at least 1
-  std::int64_t quota = 0;    // GPUs that its users may hold together; 0: any number
+  std::int64_t quota = 0;    // GPUs that its users may have together; 0: any number
 };
 
 struct UserSpec {

@@ -61,10 +61,10 @@ void Jobs::add(const JobSpec& spec, Named named) {
   set_asked(spec, named);
   while (!state.has(spec.job)) {
     attained_settled.push_back({});
-    held_since.push_back({});
-    held_gpus.push_back(0);
+    run_since.push_back({});
+    allocated_gpus.push_back(0);
     state.push_back(JobState::kUnsubmitted);
-    hold.push_back(0);
+    run.push_back(0);
     works_from.push_back({});
     last.push_back({});
   }
@@ -81,10 +81,10 @@ void Jobs::reserve(std::size_t jobs) {
   arrival.reserve(jobs);
   types.reserve(jobs);
   attained_settled.reserve(jobs);
-  held_since.reserve(jobs);
-  held_gpus.reserve(jobs);
+  run_since.reserve(jobs);
+  allocated_gpus.reserve(jobs);
   state.reserve(jobs);
-  hold.reserve(jobs);
+  run.reserve(jobs);
   works_from.reserve(jobs);
   last.reserve(jobs);
 }

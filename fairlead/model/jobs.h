@@ -24,7 +24,7 @@ struct JobSpec;
 struct Groups {
   IdVector<GroupId, std::string> names;
   IdVector<GroupId, std::int64_t> tickets;  // at least 1
-  IdVector<GroupId, std::int64_t> quota;    // GPUs that its users may hold together; 0: any number
+  IdVector<GroupId, std::int64_t> quota;    // GPUs that its users may have together; 0: any number
   std::size_t size() const { return names.size(); }
   bool empty() const { return names.empty(); }
 };
@@ -47,8 +47,8 @@ struct Users {
 // Jobs in a state between kUnsubmitted and kFinished are here.
 enum class JobState : std::uint8_t {
   kUnsubmitted,
-  kWaiting,  // submitted, holds no GPU
-  kRunning,  // holds a gang, which may still be starting
+  kWaiting,  // submitted, has no GPU
+  kRunning,  // has a gang, which may still be starting
   kHeld,     // here, but not to be placed: its user holds it, or a failed start waits for its retry
   kFinished,  // its work is done
   kFailed,    // it ended by itself without finishing
@@ -78,15 +78,15 @@ struct Jobs {
   IdVector<PartitionId, std::string> partitions;
 
   // Served; read attained() rather than the first two.
-  IdVector<JobId, GpuTime> attained_settled;  // up to held_since
-  IdVector<JobId, Time> held_since;           // start of the current hold; only while kRunning
-  IdVector<JobId, std::uint32_t> held_gpus;   // 0 unless kRunning
+  IdVector<JobId, GpuTime> attained_settled;      // up to run_since
+  IdVector<JobId, Time> run_since;                // start of the current run; only while kRunning
+  IdVector<JobId, std::uint32_t> allocated_gpus;  // 0 unless kRunning
   IdVector<JobId, JobState> state;
-  IdVector<JobId, HoldId> hold;  // the number of the current hold or, without one, of the last
+  IdVector<JobId, RunId> run;  // the number of the current run or, without one, of the last
   // The end of the current run's overhead; never: its start is not confirmed yet. While the job has no
   // run, the value of the last run.
   IdVector<JobId, Time> works_from;
-  // The gang held now or, while waiting, held last; empty after an eviction, which loses the state
+  // The present gang or, while waiting, the last one; empty after an eviction, which loses the state
   // kept on the hosts.
   IdVector<JobId, GangRef> last;
   GangPool gangs;
@@ -94,8 +94,8 @@ struct Jobs {
   std::size_t size() const { return user.size(); }
   // GPU time served up to `now`.
   GpuTime attained(JobId job, Time now) const {
-    FL_DCHECK(now >= held_since[job] || held_gpus[job] == 0);
-    return attained_settled[job] + occupancy(now - held_since[job], held_gpus[job]);
+    FL_DCHECK(now >= run_since[job] || allocated_gpus[job] == 0);
+    return attained_settled[job] + occupancy(now - run_since[job], allocated_gpus[job]);
   }
   // Empty before the first start and after an eviction. Valid until the next placement.
   Gang last_gang(JobId job) const { return gangs.gang(last[job]); }

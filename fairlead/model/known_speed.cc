@@ -143,9 +143,9 @@ double KnownSpeed::error_of(std::size_t row) const {
   return 1 + state_->options.noise * (2 * rng.uniform() - 1);
 }
 
-void KnownSpeed::on_hold(JobId job, Gang gang, Rate rate) {
+void KnownSpeed::on_run_begin(JobId job, Gang gang, Rate rate) {
   FL_DCHECK(!gang.empty(), "job {}", job.row());
-  if (measures()) state_->measured.on_hold(job, measurable(job, gang), rate);
+  if (measures()) state_->measured.on_run_begin(job, measurable(job, gang), rate);
 }
 
 // Returns the measured row of the gang. Returns nullopt for a gang of several products: its slowest member, which
@@ -178,8 +178,8 @@ void KnownSpeed::on_rate(JobId job, Rate rate) {
   hear();
 }
 
-void KnownSpeed::on_hold_end(JobId job) {
-  if (measures()) state_->measured.on_hold_end(job);
+void KnownSpeed::on_run_end(JobId job) {
+  if (measures()) state_->measured.on_run_end(job);
 }
 
 }  // namespace fairlead

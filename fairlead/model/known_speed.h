@@ -74,11 +74,11 @@ class KnownSpeed {
   void add_job(JobId job);
   void reserve(std::size_t jobs) { profile_.reserve(jobs); }
   // Called when the job gets a gang, with the expected rate; 0: unknown. Called once for each copy.
-  void on_hold(JobId job, Gang gang, Rate rate);
+  void on_run_begin(JobId job, Gang gang, Rate rate);
   // Called when the gang has started; it is idle for the first `overhead`. Called once for each copy.
   void on_start(JobId job, Gang gang, Duration overhead);
   void on_rate(JobId job, Rate rate);
-  void on_hold_end(JobId job);
+  void on_run_end(JobId job);
 
  private:
   struct State;  // options and measurements

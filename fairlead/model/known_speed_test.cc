@@ -59,9 +59,9 @@ struct Known {
   }
   Known(const Known&) = delete;
 
-  void hold(std::int64_t at_ms, JobId job, const std::vector<Slice>& gang, Duration overhead = {}) {
+  void run(std::int64_t at_ms, JobId job, const std::vector<Slice>& gang, Duration overhead = {}) {
     speed.set_now({at_ms});
-    speed.on_hold(job, gang, truth.rate(job, gang));
+    speed.on_run_begin(job, gang, truth.rate(job, gang));
     speed.on_start(job, gang, overhead);
   }
   std::optional<Rate> rate_at(std::int64_t at_ms, JobId job, GpuTypeId type,
@@ -81,7 +81,7 @@ struct Known {
 
 TEST(KnownSpeed, IsNothingWhereNothingIsNeeded) {
   Known known(RatesNeeded::kNone);
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
   for (JobId job : ids<JobId>(kJobs.row())) {
     EXPECT_FALSE(known.rate_at(3'600'000, job, kV100).has_value());
   }
@@ -110,7 +110,7 @@ TEST(ProfiledSpeed, IsNotKnownBeforeAnyRun) {
 
 TEST(ProfiledSpeed, IsKnownOnceTheOverheadAndTheLengthAreOver) {
   Known known(RatesNeeded::kProfiled, {.length = seconds(10)});
-  known.hold(5'000, kAnnVae, {{kV100Node, 2}}, seconds(2));
+  known.run(5'000, kAnnVae, {{kV100Node, 2}}, seconds(2));
   EXPECT_FALSE(known.rate_at(16'999, kAnnVae, kV100).has_value());
   EXPECT_EQ(known.rate_at(17'000, kAnnVae, kV100), known.true_rate(kAnnVae, kV100));
   // At every gang size.
@@ -119,14 +119,14 @@ TEST(ProfiledSpeed, IsKnownOnceTheOverheadAndTheLengthAreOver) {
 
 TEST(ProfiledSpeed, IsThatOfTheTypeThatRan) {
   Known known(RatesNeeded::kProfiled);
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
   EXPECT_TRUE(known.rate_at(60'000, kAnnVae, kV100).has_value());
   EXPECT_FALSE(known.rate_at(60'000, kAnnVae, kK80).has_value());
 }
 
-TEST(ProfiledSpeed, HoldsForAllJobsOfTheUserAndModelAndForNoOther) {
+TEST(ProfiledSpeed, IsThatOfAllJobsOfTheUserAndModelAndOfNoOther) {
   Known known(RatesNeeded::kProfiled);
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
   EXPECT_EQ(known.rate_at(60'000, kAnnVaeAgain, kV100), known.true_rate(kAnnVaeAgain, kV100));
   EXPECT_FALSE(known.rate_at(60'000, kAnnDcgan, kV100).has_value());
   EXPECT_FALSE(known.rate_at(60'000, kAnnNameless, kV100).has_value());
@@ -135,18 +135,18 @@ TEST(ProfiledSpeed, HoldsForAllJobsOfTheUserAndModelAndForNoOther) {
 
 TEST(ProfiledSpeed, OfAGangOfTwoTypesIsThatOfBoth) {
   Known known(RatesNeeded::kProfiled);
-  known.hold(0, kAnnVae, {{kV100Node, 1}, {kK80Node, 1}});
+  known.run(0, kAnnVae, {{kV100Node, 1}, {kK80Node, 1}});
   EXPECT_TRUE(known.rate_at(60'000, kAnnVae, kV100).has_value());
   EXPECT_TRUE(known.rate_at(60'000, kAnnVae, kK80).has_value());
 }
 
 TEST(ProfiledSpeed, StaysKnownAndCountsFromTheFirstRunThatEnds) {
   Known known(RatesNeeded::kProfiled, {.length = seconds(10)});
-  known.hold(0, kAnnVae, {{kV100Node, 2}}, seconds(60));
-  known.hold(20'000, kAnnVaeAgain, {{kV100Node, 2}});  // known at 30 s, not at 70 s
+  known.run(0, kAnnVae, {{kV100Node, 2}}, seconds(60));
+  known.run(20'000, kAnnVaeAgain, {{kV100Node, 2}});  // known at 30 s, not at 70 s
   EXPECT_FALSE(known.rate_at(29'999, kAnnVae, kV100).has_value());
   EXPECT_TRUE(known.rate_at(30'000, kAnnVae, kV100).has_value());
-  known.hold(40'000, kAnnVae, {{kV100Node, 2}}, seconds(60));
+  known.run(40'000, kAnnVae, {{kV100Node, 2}}, seconds(60));
   EXPECT_TRUE(known.rate_at(40'000, kAnnVae, kV100).has_value());
 }
 
@@ -156,7 +156,7 @@ const ProfileOptions kMeasured = {.source = SpeedSource::kMeasured, .length = se
 
 TEST(MeasuredSpeed, IsThatOfTheGangThatRanLongEnough) {
   Known known(RatesNeeded::kProfiled, kMeasured);
-  known.hold(0, kAnnVae, {{kV100Node, 2}}, seconds(2));
+  known.run(0, kAnnVae, {{kV100Node, 2}}, seconds(2));
   EXPECT_FALSE(known.rate_at(11'999, kAnnVae, kV100).has_value());
   EXPECT_EQ(known.rate_at(12'000, kAnnVae, kV100), known.true_rate(kAnnVae, kV100));
   EXPECT_EQ(known.rate_at(12'000, kAnnVaeAgain, kV100), known.true_rate(kAnnVae, kV100));
@@ -168,17 +168,17 @@ TEST(MeasuredSpeed, IsThatOfTheGangThatRanLongEnough) {
             2 * known.true_rate(kAnnVae, kV100).fixed);
 }
 
-TEST(MeasuredSpeed, IsNotThatOfAHoldThatIsCutShort) {
+TEST(MeasuredSpeed, IsNotThatOfARunThatIsCutShort) {
   Known known(RatesNeeded::kProfiled, kMeasured);
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
   known.speed.set_now({9'999});
-  known.speed.on_hold_end(kAnnVae);
+  known.speed.on_run_end(kAnnVae);
   EXPECT_FALSE(known.rate_at(60'000, kAnnVae, kV100).has_value());
 }
 
 TEST(MeasuredSpeed, IsWhatJobsReport) {
   Known known(RatesNeeded::kProfiled, kMeasured);
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
   known.speed.set_now({30'000});
   known.speed.on_rate(kAnnVae, Rate::of(0.125));
   EXPECT_EQ(known.rate_at(30'000, kAnnVae, kV100), Rate::of(0.125));
@@ -193,7 +193,7 @@ TEST(MeasuredSpeed, IsThatOfAllTypesOfTheProduct) {
   KnownSpeed speed(nullptr, cluster, workload.jobs, RatesNeeded::kProfiled, kMeasured);
   for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
   const std::vector<Slice> both = {{NodeId(0), 1}, {NodeId(1), 1}};
-  speed.on_hold(kAnnVae, both, Rate::of(0.5));
+  speed.on_run_begin(kAnnVae, both, Rate::of(0.5));
   speed.on_start(kAnnVae, both, {});
   speed.set_now({20'000});
   EXPECT_EQ(speed.rate(kAnnVae, GpuTypeId(0), 2, Tier::kRack), Rate::of(0.5));
@@ -203,7 +203,7 @@ TEST(MeasuredSpeed, IsThatOfAllTypesOfTheProduct) {
 
 TEST(MeasuredSpeed, OfAGangOfTwoTypesIsThatOfNeither) {
   Known known(RatesNeeded::kProfiled, kMeasured);
-  known.hold(0, kAnnVae, {{kV100Node, 1}, {kK80Node, 1}});
+  known.run(0, kAnnVae, {{kV100Node, 1}, {kK80Node, 1}});
   EXPECT_FALSE(known.rate_at(60'000, kAnnVae, kV100).has_value());
   EXPECT_FALSE(known.rate_at(60'000, kAnnVae, kK80).has_value());
 }
@@ -212,9 +212,9 @@ TEST(MeasuredSpeed, IsForgotten) {
   ProfileOptions options = kMeasured;
   options.age = seconds(100);
   Known known(RatesNeeded::kProfiled, options);
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
   known.speed.set_now({20'000});
-  known.speed.on_hold_end(kAnnVae);
+  known.speed.on_run_end(kAnnVae);
   EXPECT_TRUE(known.rate_at(120'000, kAnnVae, kV100).has_value());
   EXPECT_FALSE(known.rate_at(120'001, kAnnVae, kV100).has_value());
 }
@@ -229,20 +229,20 @@ TEST(MeasuredSpeed, HasAnAnswerFromTheStartForPoliciesThatNeedAllRates) {
     }
   }
   EXPECT_EQ(known.speed.revision(), 0U);
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
   // The ratio between the GPU types is not known yet.
   EXPECT_EQ(known.rate_at(10'000, kAnnVae, kK80), known.true_rate(kAnnVae, kV100));
   EXPECT_GT(known.speed.revision(), 0U);
-  known.hold(20'000, kAnnVaeAgain, {{kK80Node, 2}});
+  known.run(20'000, kAnnVaeAgain, {{kK80Node, 2}});
   EXPECT_EQ(known.rate_at(30'000, kAnnVae, kK80), known.true_rate(kAnnVae, kK80));
   EXPECT_EQ(known.rate_at(30'000, kAnnVae, kV100), known.true_rate(kAnnVae, kV100));
 }
 
 TEST(MeasuredSpeed, OnATypeThatWasNotTriedIsWhatOthersGainThere) {
   Known known(RatesNeeded::kTable, kMeasured);
-  known.hold(0, kAnnVae, {{kV100Node, 2}}, {});
-  known.hold(20'000, kAnnVaeAgain, {{kK80Node, 2}}, {});
-  known.hold(40'000, kAnnDcgan, {{kK80Node, 2}}, {});
+  known.run(0, kAnnVae, {{kV100Node, 2}}, {});
+  known.run(20'000, kAnnVaeAgain, {{kK80Node, 2}}, {});
+  known.run(40'000, kAnnDcgan, {{kK80Node, 2}}, {});
   const double gain =
       known.true_rate(kAnnVae, kV100).value() / known.true_rate(kAnnVae, kK80).value();
   const double rate = known.true_rate(kAnnDcgan, kK80).value();
@@ -269,8 +269,8 @@ TEST(MeasuredSpeed, OnATypeThatWasNotTriedHasTheErrorsOfWhatOthersGain) {
   noisy.noise = 0.2;
   noisy.seed = 7;
   Known known(RatesNeeded::kTable, noisy);
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
-  known.hold(20'000, kAnnVaeAgain, {{kK80Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
+  known.run(20'000, kAnnVaeAgain, {{kK80Node, 2}});
   const double gain = known.rate_at(30'000, kAnnVae, kV100)->value() /
                       known.rate_at(30'000, kAnnVae, kK80)->value();
   EXPECT_NEAR(known.rate_at(30'000, kAnnDcgan, kV100)->value() /
@@ -286,7 +286,7 @@ TEST(MeasuredSpeed, IsAllThereIsWithoutATable) {
   EXPECT_EQ(speed.rate(kAnnVae, kV100, 2, Tier::kPair), Rate::one());
   EXPECT_EQ(speed.best_tier(8), Tier::kRack);
   EXPECT_FALSE(speed.skew(kAnnVae).has_value());
-  speed.on_hold(kAnnVae, std::vector<Slice>{{kV100Node, 2}}, Rate::of(0.75));
+  speed.on_run_begin(kAnnVae, std::vector<Slice>{{kV100Node, 2}}, Rate::of(0.75));
   speed.on_start(kAnnVae, std::vector<Slice>{{kV100Node, 2}}, {});
   speed.set_now({10'000});
   EXPECT_EQ(speed.rate(kAnnVae, kV100, 2, Tier::kPair), Rate::of(0.75));
@@ -311,7 +311,7 @@ TEST(MeasuredSpeed, HasNoise) {
   noisy.noise = 0.2;
   noisy.seed = 7;
   Known known(RatesNeeded::kProfiled, noisy);
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
   const double error =
       known.rate_at(60'000, kAnnVae, kV100)->value() / known.true_rate(kAnnVae, kV100).value();
   EXPECT_NE(error, 1);
@@ -325,7 +325,7 @@ std::vector<double> errors(double noise, std::uint64_t seed) {
   Known known(RatesNeeded::kProfiled, {.noise = noise, .seed = seed});
   std::vector<double> errors;
   for (JobId job : ids<JobId>(kJobs.row())) {
-    known.hold(0, job, {{kV100Node, 1}, {kK80Node, 1}});
+    known.run(0, job, {{kV100Node, 1}, {kK80Node, 1}});
     for (GpuTypeId type : {kV100, kK80}) {
       errors.push_back(known.rate_at(60'000, job, type)->value() /
                        known.true_rate(job, type).value());
@@ -361,9 +361,9 @@ TEST(ProfileNoise, BelongsToAProfileAndType) {
 
 TEST(ProfileNoise, IsTheSameEveryTimeItIsAsked) {
   Known known(RatesNeeded::kProfiled, {.noise = 0.2, .seed = 7});
-  known.hold(0, kAnnVae, {{kV100Node, 2}});
+  known.run(0, kAnnVae, {{kV100Node, 2}});
   const auto first = known.rate_at(60'000, kAnnVae, kV100);
-  known.hold(70'000, kAnnVae, {{kV100Node, 2}});
+  known.run(70'000, kAnnVae, {{kV100Node, 2}});
   EXPECT_EQ(known.rate_at(90'000, kAnnVae, kV100), first);
   // The error is the same fraction at every gang size.
   const auto four = known.rate_at(90'000, kAnnVae, kV100, 4);

@@ -82,7 +82,7 @@ void KnownWork::on_carried(JobId job, Duration done) {
   if (keeps_rows_) rows_.grow_to(job).done = reference_work(done);
 }
 
-void KnownWork::on_hold(JobId job, Rate rate, Duration overhead) {
+void KnownWork::on_run_begin(JobId job, Rate rate, Duration overhead) {
   if (!keeps_rows_) return;
   Row& row = rows_.grow_to(job);
   const bool is_first = row.from == Time::never();
@@ -99,7 +99,7 @@ void KnownWork::on_rate(JobId job, Rate rate) {
   row.rate = rate;
 }
 
-void KnownWork::on_hold_end(JobId job, Duration lost) {
+void KnownWork::on_run_end(JobId job, Duration lost) {
   if (!keeps_rows_) return;
   Row& row = rows_.grow_to(job);
   row.done = std::max(work_done(row) - progress(row.rate, lost), Work{});

@@ -77,11 +77,11 @@ class KnownWork {
   void on_carried(JobId job, Duration done);
   // Called when the job gets a gang, which is idle for the first `overhead`. Rate 0 means unknown and counts as the
   // rate of the reference gang. Called once for each copy: rates add up, and all copies start with the last.
-  void on_hold(JobId job, Rate rate, Duration overhead);
+  void on_run_begin(JobId job, Rate rate, Duration overhead);
   void on_rate(JobId job, Rate rate);
   // `lost`: running time at the end of the job's run whose work is lost, at the run's last rate.
-  void on_hold_end(JobId job, Duration lost = {});
-  // REQUIRES: on_hold_end() was called for the job's last run.
+  void on_run_end(JobId job, Duration lost = {});
+  // REQUIRES: on_run_end() was called for the job's last run.
   void on_finished(JobId job);
   // Called when the job reports its remaining work. The report replaces all earlier knowledge except exact knowledge.
   void on_report(JobId job, Duration left);

@@ -32,9 +32,9 @@ class KnownWorkTest : public testing::Test {
   // Runs one job from `from_s` to `to_s`, then stops it.
   static void run(KnownWork& work, JobId job, std::int64_t from_s, std::int64_t to_s) {
     work.set_now(at(from_s));
-    work.on_hold(job, Rate::one(), {});
+    work.on_run_begin(job, Rate::one(), {});
     work.set_now(at(to_s));
-    work.on_hold_end(job);
+    work.on_run_end(job);
   }
 
   const Jobs jobs_ = jobs_of_one_user(2000);
@@ -54,7 +54,7 @@ TEST_F(KnownWorkTest, GuessesAsMuchAgainAsTheJobHasDone) {
 TEST_F(KnownWorkTest, CountsWorkFromTheEndOfTheOverheadAtTheRateOfTheGang) {
   KnownWork work = known(WorkSource::kDeclared);
   work.on_arrived(kJob, seconds(100));
-  work.on_hold(kJob, Rate::of(0.5), seconds(10));
+  work.on_run_begin(kJob, Rate::of(0.5), seconds(10));
   work.set_now(at(5));
   EXPECT_EQ(work.remaining(kJob), seconds(100));
   work.set_now(at(30));
@@ -62,7 +62,7 @@ TEST_F(KnownWorkTest, CountsWorkFromTheEndOfTheOverheadAtTheRateOfTheGang) {
   work.on_rate(kJob, Rate::of(2));
   work.set_now(at(40));
   EXPECT_EQ(work.remaining(kJob), seconds(70));
-  work.on_hold_end(kJob);
+  work.on_run_end(kJob);
   work.set_now(at(90));
   EXPECT_EQ(work.remaining(kJob), seconds(70));
 }
@@ -70,7 +70,7 @@ TEST_F(KnownWorkTest, CountsWorkFromTheEndOfTheOverheadAtTheRateOfTheGang) {
 TEST_F(KnownWorkTest, ARateThatChangesDuringTheOverheadCountsFromItsEnd) {
   KnownWork work = known(WorkSource::kDeclared);
   work.on_arrived(kJob, seconds(100));
-  work.on_hold(kJob, Rate::one(), seconds(10));
+  work.on_run_begin(kJob, Rate::one(), seconds(10));
   work.set_now(at(5));
   work.on_rate(kJob, Rate::of(2));
   work.set_now(at(12));
@@ -80,13 +80,13 @@ TEST_F(KnownWorkTest, ARateThatChangesDuringTheOverheadCountsFromItsEnd) {
 TEST_F(KnownWorkTest, CopiesAddTheirRatesAndBeginWithTheLast) {
   KnownWork work = known(WorkSource::kDeclared);
   work.on_arrived(kJob, seconds(100));
-  work.on_hold(kJob, Rate::one(), seconds(2));
-  work.on_hold(kJob, Rate::of(0.5), seconds(10));
-  work.on_hold(kJob, Rate::of(0.5), seconds(4));
+  work.on_run_begin(kJob, Rate::one(), seconds(2));
+  work.on_run_begin(kJob, Rate::of(0.5), seconds(10));
+  work.on_run_begin(kJob, Rate::of(0.5), seconds(4));
   work.set_now(at(20));
   EXPECT_EQ(work.done(kJob), seconds(20));
-  work.on_hold_end(kJob);
-  work.on_hold(kJob, Rate::one(), {});
+  work.on_run_end(kJob);
+  work.on_run_begin(kJob, Rate::one(), {});
   work.set_now(at(25));
   EXPECT_EQ(work.done(kJob), seconds(25));
 }
@@ -94,7 +94,7 @@ TEST_F(KnownWorkTest, CopiesAddTheirRatesAndBeginWithTheLast) {
 TEST_F(KnownWorkTest, TakesARateThatNoWorldKnowsForTheReference) {
   KnownWork work = known(WorkSource::kDeclared);
   work.on_arrived(kJob, seconds(100));
-  work.on_hold(kJob, Rate{0}, {});
+  work.on_run_begin(kJob, Rate{0}, {});
   work.set_now(at(20));
   EXPECT_EQ(work.done(kJob), seconds(20));
 }
@@ -102,12 +102,12 @@ TEST_F(KnownWorkTest, TakesARateThatNoWorldKnowsForTheReference) {
 TEST_F(KnownWorkTest, WorkThatIsLostIsLeftAgain) {
   KnownWork work = known(WorkSource::kDeclared);
   work.on_arrived(kJob, seconds(100));
-  work.on_hold(kJob, Rate::of(2), {});
+  work.on_run_begin(kJob, Rate::of(2), {});
   work.set_now(at(20));
-  work.on_hold_end(kJob, seconds(5));
+  work.on_run_end(kJob, seconds(5));
   EXPECT_EQ(work.remaining(kJob), seconds(70));
-  work.on_hold(kJob, Rate::one(), {});
-  work.on_hold_end(kJob, seconds(1000));
+  work.on_run_begin(kJob, Rate::one(), {});
+  work.on_run_end(kJob, seconds(1000));
   EXPECT_EQ(work.done(kJob), Duration{});
 }
 
@@ -125,7 +125,7 @@ TEST_F(KnownWorkTest, WhatIsDeclaredAgesFromTheSubmission) {
 TEST_F(KnownWorkTest, AJobThatOutlivesWhatItDeclaredIsEstimatedAnew) {
   KnownWork work = known(WorkSource::kDeclared);
   work.on_arrived(kJob, seconds(100));
-  work.on_hold(kJob, Rate::one(), {});
+  work.on_run_begin(kJob, Rate::one(), {});
   work.set_now(Time{99'999});
   EXPECT_EQ(work.remaining(kJob), Duration{1});
   work.set_now(at(100));
@@ -138,7 +138,7 @@ TEST_F(KnownWorkTest, AJobThatOutlivesWhatItDeclaredIsEstimatedAnew) {
 TEST_F(KnownWorkTest, AReportReplacesWhatWasDeclaredAndAges) {
   KnownWork work = known(WorkSource::kExact);  // not available in this world
   work.on_arrived(kJob, seconds(100));
-  work.on_hold(kJob, Rate::one(), {});
+  work.on_run_begin(kJob, Rate::one(), {});
   work.set_now(at(50));
   work.on_report(kJob, seconds(500));
   EXPECT_EQ(work.remaining(kJob), seconds(500));
@@ -240,7 +240,7 @@ TEST_F(KnownWorkTest, TheExactSourceIsTakenWhereThereIsOne) {
   Halves world;
   KnownWork work(jobs_, &world, WorkSource::kExact, {});
   work.on_arrived(kJob, seconds(1));
-  work.on_hold(kJob, Rate::one(), {});
+  work.on_run_begin(kJob, Rate::one(), {});
   world.left = seconds(30);
   EXPECT_EQ(work.left(kJob).source, WorkSource::kExact);
   EXPECT_EQ(work.remaining(kJob), seconds(30));

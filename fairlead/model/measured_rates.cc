@@ -52,7 +52,7 @@ void MeasuredRates::set_now(Time now) {
   while (!due_.empty() && due_.top().first <= now) {
     const auto [due, job] = due_.top();
     due_.pop();
-    if (holds_[job].is_on && holds_[job].due == due) measure(holds_[job]);
+    if (runs_[job].is_on && runs_[job].due == due) measure(runs_[job]);
   }
   while (!ends_.empty() && std::get<Time>(ends_.top()) <= now) {
     forget(ends_.top());
@@ -60,36 +60,36 @@ void MeasuredRates::set_now(Time now) {
   }
 }
 
-void MeasuredRates::on_hold(JobId job, const std::optional<MeasuredGang>& gang, Rate rate) {
-  Hold& hold = holds_.grow_to(job);
-  const bool counts = gang && !hold.is_on;
-  hold = {.gang = gang.value_or(MeasuredGang{}), .rate = rate, .is_on = true, .counts = counts};
+void MeasuredRates::on_run_begin(JobId job, const std::optional<MeasuredGang>& gang, Rate rate) {
+  JobRun& run = runs_.grow_to(job);
+  const bool counts = gang && !run.is_on;
+  run = {.gang = gang.value_or(MeasuredGang{}), .rate = rate, .is_on = true, .counts = counts};
 }
 
 void MeasuredRates::on_start(JobId job, Duration overhead) {
-  Hold& hold = holds_.grow_to(job);
-  if (!hold.counts) return;
-  hold.due = now_ + overhead + length_;
-  due_.push({hold.due, job});
+  JobRun& run = runs_.grow_to(job);
+  if (!run.counts) return;
+  run.due = now_ + overhead + length_;
+  due_.push({run.due, job});
 }
 
 void MeasuredRates::on_rate(JobId job, Rate rate) {
-  Hold& hold = holds_.grow_to(job);
-  if (!hold.counts) return;
-  hold.rate = rate;
-  if (hold.due <= now_) measure(hold);
+  JobRun& run = runs_.grow_to(job);
+  if (!run.counts) return;
+  run.rate = rate;
+  if (run.due <= now_) measure(run);
 }
 
-void MeasuredRates::on_hold_end(JobId job) {
-  Hold& hold = holds_.grow_to(job);
-  if (hold.is_measured) {
-    Seen& seen = entry(hold.gang);
+void MeasuredRates::on_run_end(JobId job) {
+  JobRun& run = runs_.grow_to(job);
+  if (run.is_measured) {
+    Seen& seen = entry(run.gang);
     seen.last = now_;
-    if (--seen.holds == 0 && age_) {
-      ends_.push({now_ + *age_ + Duration{1}, hold.gang.row, seen.gpus, seen.tier});
+    if (--seen.runs == 0 && age_) {
+      ends_.push({now_ + *age_ + Duration{1}, run.gang.row, seen.gpus, seen.tier});
     }
   }
-  hold = {};
+  run = {};
 }
 
 // The entry of gangs of that size and tier, which may be new.
@@ -103,20 +103,20 @@ MeasuredRates::Seen& MeasuredRates::entry(const MeasuredGang& gang) {
   return exists ? *at : *measured.insert(at, Seen{.gpus = gang.gpus, .tier = gang.tier});
 }
 
-void MeasuredRates::measure(Hold& hold) {
-  if (hold.rate.fixed == 0) return;
-  Seen& seen = entry(hold.gang);
-  const bool is_new = seen.rate != hold.rate || seen.asked != hold.gang.asked;
-  if (is_new) change(hold.gang.row);
-  seen.rate = hold.rate;
-  seen.asked = hold.gang.asked;
-  if (!std::exchange(hold.is_measured, true)) ++seen.holds;
+void MeasuredRates::measure(JobRun& run) {
+  if (run.rate.fixed == 0) return;
+  Seen& seen = entry(run.gang);
+  const bool is_new = seen.rate != run.rate || seen.asked != run.gang.asked;
+  if (is_new) change(run.gang.row);
+  seen.rate = run.rate;
+  seen.asked = run.gang.asked;
+  if (!std::exchange(run.is_measured, true)) ++seen.runs;
 }
 
 void MeasuredRates::forget(const End& end) {
   const auto [time, row, gpus, tier] = end;
   const auto is_too_old = [&, gpus = gpus, tier = tier](const Seen& seen) {
-    return seen.gpus == gpus && seen.tier == tier && seen.holds == 0 && now_ - seen.last > *age_;
+    return seen.gpus == gpus && seen.tier == tier && seen.runs == 0 && now_ - seen.last > *age_;
   };
   if (std::erase_if(rows_[row], is_too_old) > 0) change(row);
 }

@@ -54,15 +54,15 @@ class MeasuredRates {
   void set_now(Time now);
   // Called when the job gets a gang, with the reported rate; 0: unknown. Nothing is measured if `gang` is none, or if
   // this is called again for another copy, because the copies' rates cannot be separated.
-  void on_hold(JobId job, const std::optional<MeasuredGang>& gang, Rate rate);
+  void on_run_begin(JobId job, const std::optional<MeasuredGang>& gang, Rate rate);
   // Called when the gang has started; it works from now + overhead.
   void on_start(JobId job, Duration overhead);
   // Called when the job reports its rate; 0: unknown.
   void on_rate(JobId job, Rate rate);
-  void on_hold_end(JobId job);
+  void on_run_end(JobId job);
 
  private:
-  struct Hold {
+  struct JobRun {
     MeasuredGang gang;
     Rate rate;
     Time due = Time::never();  // end of the first length_ of work
@@ -75,8 +75,8 @@ class MeasuredRates {
     Tier tier;
     std::uint32_t asked = 0;
     Rate rate{};
-    std::uint32_t holds = 0;  // number of runs that measure it now
-    Time last{};              // last measurement, if `holds` is 0
+    std::uint32_t runs = 0;  // number of runs that measure it now
+    Time last{};             // last measurement, if `runs` is 0
   };
   using Measured = std::vector<Seen>;  // by size, then tier
   // The time to forget a rate, with its row, size and tier.
@@ -85,7 +85,7 @@ class MeasuredRates {
   using Earliest = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
   Seen& entry(const MeasuredGang& gang);
-  void measure(Hold& hold);
+  void measure(JobRun& run);
   void forget(const End& end);
   void change(std::size_t row);
 
@@ -95,7 +95,7 @@ class MeasuredRates {
   std::uint64_t revision_ = 0;
   std::vector<std::size_t> changed_;
   std::vector<Measured> rows_;
-  IdVector<JobId, Hold> holds_;
+  IdVector<JobId, JobRun> runs_;
   Earliest<std::pair<Time, JobId>> due_;
   Earliest<End> ends_;
 };

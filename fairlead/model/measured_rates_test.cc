@@ -17,19 +17,19 @@ MeasuredGang gang(std::uint32_t gpus, Tier tier = Tier::kNode, std::uint32_t ask
 
 class MeasuredRatesTest : public testing::Test {
  protected:
-  void hold(std::int64_t at_s, JobId job, const MeasuredGang& gang, double rate,
-            Duration overhead = {}) {
+  void run(std::int64_t at_s, JobId job, const MeasuredGang& gang, double rate,
+           Duration overhead = {}) {
     rates.set_now(at(at_s));
-    rates.on_hold(job, gang, Rate::of(rate));
+    rates.on_run_begin(job, gang, Rate::of(rate));
     rates.on_start(job, overhead);
   }
   void end(std::int64_t at_s, JobId job) {
     rates.set_now(at(at_s));
-    rates.on_hold_end(job);
+    rates.on_run_end(job);
   }
   // Runs the job long enough for a measurement.
   void measure(std::int64_t at_s, const MeasuredGang& gang, double rate) {
-    hold(at_s, kJob, gang, rate);
+    run(at_s, kJob, gang, rate);
     end(at_s + 10, kJob);
   }
   // Returns the rate of the gang at that time; -1: not known.
@@ -43,26 +43,26 @@ class MeasuredRatesTest : public testing::Test {
 };
 
 TEST_F(MeasuredRatesTest, AreKnownOnceTheGangHasWorkedForTheLength) {
-  hold(5, kJob, gang(2), 0.5, seconds(3));
+  run(5, kJob, gang(2), 0.5, seconds(3));
   EXPECT_EQ(rate(17, gang(2)), -1);
   EXPECT_EQ(rate(18, gang(2)), 0.5);
   end(20, kJob);
   EXPECT_EQ(rate(1'000'000, gang(2)), 0.5);
 }
 
-TEST_F(MeasuredRatesTest, OfAHoldThatIsCutShorterAreNot) {
-  hold(0, kJob, gang(2), 0.5);
+TEST_F(MeasuredRatesTest, OfARunThatIsCutShorterAreNot) {
+  run(0, kJob, gang(2), 0.5);
   end(9, kJob);
   EXPECT_EQ(rate(60, gang(2)), -1);
   // The next run starts a new measurement.
-  hold(60, kJob, gang(2), 0.5);
+  run(60, kJob, gang(2), 0.5);
   EXPECT_EQ(rate(69, gang(2)), -1);
   end(70, kJob);
   EXPECT_EQ(rate(70, gang(2)), 0.5);
 }
 
 TEST_F(MeasuredRatesTest, OfAStartThatIsNotConfirmedAreNot) {
-  rates.on_hold(kJob, gang(2), Rate::one());
+  rates.on_run_begin(kJob, gang(2), Rate::one());
   EXPECT_EQ(rate(1000, gang(2)), -1);
   rates.on_start(kJob, {});
   EXPECT_EQ(rate(1010, gang(2)), 1);
@@ -78,14 +78,14 @@ TEST_F(MeasuredRatesTest, BelongToARow) {
 }
 
 TEST_F(MeasuredRatesTest, AreWhatIsReportedOnceTheGangHasWorkedForTheLength) {
-  rates.on_hold(kJob, gang(2), Rate{});  // not known beforehand
+  rates.on_run_begin(kJob, gang(2), Rate{});  // not known beforehand
   rates.on_start(kJob, {});
   EXPECT_EQ(rate(15, gang(2)), -1);
   rates.on_rate(kJob, Rate::of(0.25));
   EXPECT_EQ(rate(15, gang(2)), 0.25);
   rates.on_rate(kJob, Rate{});  // unknown, so not a measurement
   EXPECT_EQ(rate(16, gang(2)), 0.25);
-  hold(20, kOther, gang(2), 0.5);
+  run(20, kOther, gang(2), 0.5);
   rates.set_now(at(25));
   rates.on_rate(kOther, Rate::of(0.75));
   EXPECT_EQ(rate(29, gang(2)), 0.25);
@@ -143,9 +143,9 @@ TEST_F(MeasuredRatesTest, AreRelativeToTheSizeThatAJobAsksFor) {
 }
 
 TEST_F(MeasuredRatesTest, OfCopiesAreNotToldApart) {
-  rates.on_hold(kJob, gang(2), Rate::one());
+  rates.on_run_begin(kJob, gang(2), Rate::one());
   rates.on_start(kJob, {});
-  rates.on_hold(kJob, gang(2), Rate::one());
+  rates.on_run_begin(kJob, gang(2), Rate::one());
   rates.on_start(kJob, {});
   rates.set_now(at(20));
   rates.on_rate(kJob, Rate::of(2));
@@ -156,7 +156,7 @@ TEST_F(MeasuredRatesTest, OfCopiesAreNotToldApart) {
 }
 
 TEST_F(MeasuredRatesTest, OfNoGangAreNone) {
-  rates.on_hold(kJob, std::nullopt, Rate::one());
+  rates.on_run_begin(kJob, std::nullopt, Rate::one());
   rates.on_start(kJob, {});
   rates.set_now(at(20));
   rates.on_rate(kJob, Rate::one());
@@ -165,7 +165,7 @@ TEST_F(MeasuredRatesTest, OfNoGangAreNone) {
 
 TEST_F(MeasuredRatesTest, TellWhenTheyChange) {
   EXPECT_EQ(rates.revision(), 0U);
-  hold(0, kJob, gang(2), 0.5);
+  run(0, kJob, gang(2), 0.5);
   EXPECT_EQ(rates.revision(), 0U);
   rates.set_now(at(10));
   const std::uint64_t measured = rates.revision();
@@ -176,31 +176,31 @@ TEST_F(MeasuredRatesTest, TellWhenTheyChange) {
   EXPECT_GT(rates.revision(), measured);
 }
 
-TEST_F(MeasuredRatesTest, AreForgottenWhenNoHoldHasMeasuredThemForTheAge) {
+TEST_F(MeasuredRatesTest, AreForgottenWhenNoRunHasMeasuredThemForTheAge) {
   MeasuredRates aging(seconds(10), seconds(100));
   const auto is_known = [&](std::int64_t at_s) {
     aging.set_now(at(at_s));
     return aging.rate(gang(2)).has_value();
   };
-  aging.on_hold(kJob, gang(2), Rate::one());
+  aging.on_run_begin(kJob, gang(2), Rate::one());
   aging.on_start(kJob, {});
   EXPECT_TRUE(is_known(10));
   EXPECT_TRUE(is_known(500));  // the measurement is still running
-  aging.on_hold_end(kJob);
+  aging.on_run_end(kJob);
   EXPECT_TRUE(is_known(600));
   const std::uint64_t before = aging.revision();
   aging.set_now({600'001});
   EXPECT_FALSE(aging.rate(gang(2)).has_value());
   EXPECT_GT(aging.revision(), before);
   // Two runs; the second ends later.
-  aging.on_hold(kJob, gang(2), Rate::one());
+  aging.on_run_begin(kJob, gang(2), Rate::one());
   aging.on_start(kJob, {});
   aging.set_now(at(700));
-  aging.on_hold(kOther, gang(2), Rate::one());
+  aging.on_run_begin(kOther, gang(2), Rate::one());
   aging.on_start(kOther, {});
-  aging.on_hold_end(kJob);
+  aging.on_run_end(kJob);
   aging.set_now(at(750));
-  aging.on_hold_end(kOther);
+  aging.on_run_end(kOther);
   EXPECT_TRUE(is_known(850));
   EXPECT_FALSE(is_known(851));
 }

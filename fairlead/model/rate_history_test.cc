@@ -28,7 +28,7 @@ TEST(RateHistory, AddsUpTheStretchesBackToTheMoment) {
             progress(Rate::of(0.25), {20}) + progress(Rate::of(2), {50}));
 }
 
-TEST(RateHistory, ForgetsAHoldAndKnowsJobsApart) {
+TEST(RateHistory, ForgetsARunAndKnowsJobsApart) {
   RateHistory history;
   history.add(kJob, {Time{0}, Time{100}, Rate::of(1)});
   const RateHistory::Stretch present = {Time{100}, Time{100}, Rate::of(1)};

@@ -331,7 +331,7 @@ TEST(Speed, RefusesAnUnknownReference) {
   EXPECT_EQ(make_error({{"VAE", 1, "P40"}}, "K80"), "no error");
 }
 
-TEST(Speed, KeepsExtremeSpeedsWithinWhatRateCanHold) {
+TEST(Speed, KeepsExtremeSpeedsWithinTheRangeOfRate) {
   const SpeedTable table =
       table_of("models: [{name: m, rates: {V100: 1000000000000, K80: 0.000000001}}]");
   const World slow(two_racks(), table, {{"m", 1, "V100"}});

@@ -23,7 +23,7 @@ struct Step {
   enum class Kind : std::uint8_t { kStop, kPlace };
   Kind kind = Kind::kStop;
   JobId job;
-  HoldId hold = 0;  // the run that the step starts or ends; backends carry out repeated steps once
+  RunId run = 0;  // the run that the step starts or ends; backends carry out repeated steps once
   // For a place step; valid during apply(). A job with copies has one step for each copy, in order.
   PlaceKind place = PlaceKind::kStart;  // the same for all copies
   std::uint32_t copy = 0;

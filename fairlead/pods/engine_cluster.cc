@@ -27,7 +27,7 @@ void EngineCluster::look_at(const PodNeeds& needs, const PodNeeds* told, Time no
 }
 
 void EngineCluster::check(const std::set<PodNeeds>& asked, Time now) {
-  if (!is_outgrown() && !inventory_->still_holds(asked)) outgrow(now);
+  if (!is_outgrown() && !inventory_->still_fit(asked)) outgrow(now);
 }
 
 void EngineCluster::outgrow(Time now) {

@@ -58,7 +58,7 @@ RecordedRun GangController::found(const Cluster& cluster, Time now) {
     }
     const JobId job = gangs.number(gang.key);
     reconciler_.adopt(gang.key, {.runs = gang.runs,
-                                 .hold = 1,
+                                 .run = 1,
                                  .ended = gang.runs ? 0U : 1U,
                                  .where = gang.where,
                                  .start = door_.now(),
@@ -109,8 +109,8 @@ void GangController::adopt(JobId job, const std::string& key) {
   observed_.gangs().adopt(key, job);
   Assignment wish{.pods = jobs.gpus_max[job] / jobs.task_gpus[job],
                   .pod_gpus = jobs.task_gpus[job],
-                  .hold = jobs.hold[job],
-                  .ended = jobs.hold[job]};
+                  .run = jobs.run[job],
+                  .ended = jobs.run[job]};
   // The gang may have had other requirements when it was announced.
   const auto& kinds = engine_cluster_.kinds_for(entry->gang.owner().needs);
   const TypeMask open = types_named(kinds, tables_->cluster);
@@ -283,7 +283,7 @@ void GangController::carry_out(std::span<const Step> steps) {
     const std::string& key = found->second;
     queue_.add_gang(key);
     if (step.kind == Step::Kind::kStop) {
-      if (reconciler_.stop(key, step.hold)) stopped.insert(step.job);
+      if (reconciler_.stop(key, step.run)) stopped.insert(step.job);
       continue;
     }
     if (!reconciler_.place(key, step, door_.now(), calls_.is_calling(key))) continue;

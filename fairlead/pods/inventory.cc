@@ -128,7 +128,7 @@ bool Inventory::has(const NodeSpec& spec) const {
          product_of_type(found->second.gpu_type) == product_of_type(spec.gpu_type);
 }
 
-bool Inventory::still_holds(const std::set<PodNeeds>& asked) const {
+bool Inventory::still_fit(const std::set<PodNeeds>& asked) const {
   const Inventory now(nodes_, asked, rack_labels_);
   std::map<std::string, std::string> kinds;  // the new name of each present type
   for (const auto& [name, spec] : now.specs_) {

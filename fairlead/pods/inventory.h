@@ -3,13 +3,13 @@
 // For the engine and its policies, only the GPU type keeps a job off a node. So nodes of one GPU product
 // get different types if they differ for an existing gang: by a label that it requires, by a taint that
 // it does not tolerate, or because one of its pods is too large for some of them. There are as few types
-// as possible, and at most as many as a TypeMask holds. A gang that would need one more may use a
+// as possible, and at most as many as a TypeMask has bits. A gang that would need one more may use a
 // type only if all nodes of the type suit its pods.
 //
-// Types are chosen once. If the nodes or the gangs change so that new types are needed, still_holds()
+// Types are chosen once. If the nodes or the gangs change so that new types are needed, still_fit()
 // returns false, and the engine must start again with another Inventory.
 //
-// Time: the constructor and still_holds() O(nodes x different needs), kinds_for() O(nodes).
+// Time: the constructor and still_fit() O(nodes x different needs), kinds_for() O(nodes).
 #pragma once
 
 #include "fairlead/model/cluster.h"
@@ -38,13 +38,13 @@ class Inventory {
   // Returns the nodes from which the engine's cluster is built.
   std::vector<NodeSpec> specs() const;
   // Returns the types of which all existing nodes suit such pods. The answer is remembered, and
-  // still_holds() checks it too.
+  // still_fit() checks it too.
   const std::set<std::string>& kinds_for(const PodNeeds& needs);
   bool has_answered(const PodNeeds& needs) const { return answers_.contains(needs); }
   // Returns why kinds_for() is empty: "none of 12 nodes will do: 8 with too little memory, 4 ...".
   std::string why_none(const PodNeeds& needs) const;
   // Returns whether all answers are still right for the present nodes and for gangs with these needs.
-  bool still_holds(const std::set<PodNeeds>& asked) const;
+  bool still_fit(const std::set<PodNeeds>& asked) const;
 
  private:
   std::set<std::string> open_kinds(const PodNeeds& needs) const;

@@ -67,7 +67,7 @@ TEST_F(InventoryTest, NodesWithSlotsAreForPodsThatAskForSlotsAlone) {
   EXPECT_EQ(made.kinds_for(slots), (Names{"H100-slot"}));
   EXPECT_EQ(made.kinds_for({}), (Names{"H100"}));
   nodes_["a"].slots_per_gpu = 2;
-  EXPECT_FALSE(made.still_holds({slots, PodNeeds{}}));
+  EXPECT_FALSE(made.still_fit({slots, PodNeeds{}}));
 }
 
 TEST_F(InventoryTest, ATaintIsForThoseWhoTolerateIt) {
@@ -105,7 +105,7 @@ TEST_F(InventoryTest, WhatNoNodeHasIsRefusedWithACountOfReasons) {
             "none of 3 nodes with GPUs will do: 1 with too little memory, 2 without label pool=x");
 }
 
-TEST_F(InventoryTest, ThereAreNoMoreTypesThanAMaskHolds) {
+TEST_F(InventoryTest, ThereAreNoMoreTypesThanAMaskHasBits) {
   std::set<PodNeeds> asked;
   for (int i = 0; i < 50; ++i) {
     add(fmt::format("n{}", i), {{"host", fmt::to_string(i)}});
@@ -119,55 +119,55 @@ TEST_F(InventoryTest, ThereAreNoMoreTypesThanAMaskHolds) {
   int refused = 0;
   for (const PodNeeds& needs : asked) refused += made.kinds_for(needs).empty() ? 1 : 0;
   EXPECT_EQ(refused, 50 - 31);
-  EXPECT_TRUE(made.still_holds(asked)) << "another inventory would be the same";
+  EXPECT_TRUE(made.still_fit(asked)) << "another inventory would be the same";
 }
 
-TEST_F(InventoryTest, ItHoldsAsLongAsTheSameTypesWouldDo) {
+TEST_F(InventoryTest, ItFitsAsLongAsTheSameTypesWouldDo) {
   add("a", {{"pool", "x"}});
   add("b", {{"pool", "y"}});
   const PodNeeds needs = wants("pool", "x");
   Inventory made = inventory({needs});
   (void)made.kinds_for(needs);
-  EXPECT_TRUE(made.still_holds({needs}));
-  EXPECT_TRUE(made.still_holds({})) << "fewer types would do, and nothing is wrong";
+  EXPECT_TRUE(made.still_fit({needs}));
+  EXPECT_TRUE(made.still_fit({})) << "fewer types would do, and nothing is wrong";
   nodes_["b"].labels["other"] = "z";
-  EXPECT_TRUE(made.still_holds({needs}));
+  EXPECT_TRUE(made.still_fit({needs}));
   nodes_.erase("b");
-  EXPECT_TRUE(made.still_holds({needs})) << "its GPUs are gone, which the engine is told";
+  EXPECT_TRUE(made.still_fit({needs})) << "its GPUs are gone, which the engine is told";
 }
 
-TEST_F(InventoryTest, ItNoLongerHoldsWhereNodesOrGangsNeedOtherTypes) {
+TEST_F(InventoryTest, ItNoLongerFitsWhereNodesOrGangsNeedOtherTypes) {
   add("a", {{"pool", "x"}, {"topology.kubernetes.io/zone", "z1"}});
   add("b", {{"pool", "y"}});
   const PodNeeds needs = wants("pool", "x");
   Inventory made = inventory({needs});
   (void)made.kinds_for(needs);
   const auto nodes = nodes_;
-  const auto holds = [&](const std::set<PodNeeds>& asked) {
-    const bool answer = made.still_holds(asked);
+  const auto still_fit = [&](const std::set<PodNeeds>& asked) {
+    const bool answer = made.still_fit(asked);
     nodes_ = nodes;
     return answer;
   };
-  ASSERT_TRUE(holds({needs}));
+  ASSERT_TRUE(still_fit({needs}));
   nodes_["b"].labels["pool"] = "x";
-  EXPECT_FALSE(holds({needs})) << "it may be on b now";
+  EXPECT_FALSE(still_fit({needs})) << "it may be on b now";
   nodes_["a"].labels["pool"] = "y";
-  EXPECT_FALSE(holds({needs})) << "and no longer on a";
+  EXPECT_FALSE(still_fit({needs})) << "and no longer on a";
   add("c");
-  EXPECT_FALSE(holds({needs})) << "a node is new";
+  EXPECT_FALSE(still_fit({needs})) << "a node is new";
   nodes_["b"].gpus_all = 16;
-  EXPECT_FALSE(holds({needs}));
+  EXPECT_FALSE(still_fit({needs}));
   nodes_["b"].product = "NVIDIA-H200";
-  EXPECT_FALSE(holds({needs}));
+  EXPECT_FALSE(still_fit({needs}));
   nodes_["a"].labels["topology.kubernetes.io/zone"] = "z2";
-  EXPECT_FALSE(holds({needs})) << "it is in another rack";
+  EXPECT_FALSE(still_fit({needs})) << "it is in another rack";
   nodes_["a"].taints = {{"dedicated", "", "NoSchedule"}};
-  EXPECT_FALSE(holds({needs}));
-  EXPECT_TRUE(holds({needs, wants("pool", "y")})) << "these types do for it too";
+  EXPECT_FALSE(still_fit({needs}));
+  EXPECT_TRUE(still_fit({needs, wants("pool", "y")})) << "these types do for it too";
   add("c", {{"pool", "y"}, {"disk", "ssd"}});
   Inventory more = inventory({needs});
-  EXPECT_TRUE(more.still_holds({needs}));
-  EXPECT_FALSE(more.still_holds({needs, wants("disk", "ssd")}));
+  EXPECT_TRUE(more.still_fit({needs}));
+  EXPECT_FALSE(more.still_fit({needs, wants("disk", "ssd")}));
 }
 
 TEST_F(InventoryTest, TheFirstLabelOfTheListThatANodeHasIsItsRack) {

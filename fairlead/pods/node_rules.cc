@@ -46,7 +46,7 @@ Status parse_rules(const Json& list, std::vector<LabelRule>& rules) {
   return {};
 }
 
-bool holds(const LabelRule& rule, const std::string* value) {
+bool matches(const LabelRule& rule, const std::string* value) {
   const auto is_listed = [&] {
     return std::ranges::find(rule.values, *value) != rule.values.end();
   };
@@ -71,19 +71,19 @@ bool holds(const LabelRule& rule, const std::string* value) {
   return false;
 }
 
-bool holds(const LabelRule& rule, const Node& node) {
+bool matches(const LabelRule& rule, const Node& node) {
   const auto label = node.labels.find(rule.key);
-  return holds(rule, label == node.labels.end() ? nullptr : &label->second);
+  return matches(rule, label == node.labels.end() ? nullptr : &label->second);
 }
 
-bool holds(const NodeTerm& term, const Node& node) {
+bool matches(const NodeTerm& term, const Node& node) {
   if (term.labels.empty() && term.names.empty()) return false;
-  const auto holds_here = [&](const LabelRule& rule) { return holds(rule, node); };
-  const auto holds_of_name = [&](const LabelRule& rule) {
-    return rule.key == "metadata.name" && holds(rule, &node.name);
+  const auto matches_here = [&](const LabelRule& rule) { return matches(rule, node); };
+  const auto matches_name = [&](const LabelRule& rule) {
+    return rule.key == "metadata.name" && matches(rule, &node.name);
   };
-  return std::ranges::all_of(term.labels, holds_here) &&
-         std::ranges::all_of(term.names, holds_of_name);
+  return std::ranges::all_of(term.labels, matches_here) &&
+         std::ranges::all_of(term.names, matches_name);
 }
 
 bool is_empty(const NodeTerm& term) { return term.labels.empty() && term.names.empty(); }
@@ -154,12 +154,12 @@ NodeRules both(const NodeRules& one, const NodeRules& other) {
 
 std::string obstacle(const NodeRules& rules, const Node& node) {
   for (const LabelRule& rule : rules.selector) {
-    if (!holds(rule, node)) {
+    if (!matches(rule, node)) {
       return fmt::format("without label {}={}", rule.key, rule.values.front());
     }
   }
-  const auto holds_here = [&](const NodeTerm& term) { return holds(term, node); };
-  if (rules.has_terms && std::ranges::none_of(rules.terms, holds_here)) {
+  const auto matches_here = [&](const NodeTerm& term) { return matches(term, node); };
+  if (rules.has_terms && std::ranges::none_of(rules.terms, matches_here)) {
     return "that its node affinity leaves out";
   }
   for (const Taint& taint : node.taints) {

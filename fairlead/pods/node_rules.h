@@ -16,7 +16,7 @@ namespace fairlead {
 struct LabelRule {
   enum class Kind : std::uint8_t {
     kIn,
-    kNotIn,  // holds also without such a label
+    kNotIn,  // matches also without such a label
     kExists,
     kDoesNotExist,
     kGt,  // as a whole number
@@ -28,7 +28,7 @@ struct LabelRule {
   friend auto operator<=>(const LabelRule&, const LabelRule&) = default;
 };
 
-// Holds if all of its rules hold; a term without rules never holds.
+// Matches if all of its rules match; a term without rules never matches.
 struct NodeTerm {
   std::vector<LabelRule> labels;
   std::vector<LabelRule> names;
@@ -44,9 +44,9 @@ struct Toleration {
 };
 
 struct NodeRules {
-  std::vector<LabelRule> selector;  // all must hold
+  std::vector<LabelRule> selector;  // all must match
   bool has_terms = false;
-  std::vector<NodeTerm> terms;  // if there are terms, one must hold
+  std::vector<NodeTerm> terms;  // if there are terms, one must match
   std::vector<Toleration> tolerations;
   friend auto operator<=>(const NodeRules&, const NodeRules&) = default;
 };
@@ -54,7 +54,7 @@ struct NodeRules {
 // Parses a pod's rules. Error: an unknown operator.
 Result<NodeRules> parse_node_rules(const Json& pod_spec);
 
-// Returns rules that hold for a node if both given ones do.
+// Returns rules that match a node if both given ones do.
 NodeRules both(const NodeRules& one, const NodeRules& other);
 
 // Returns why pods with these rules may not be on the node: "without label pool=a"; empty: they may.

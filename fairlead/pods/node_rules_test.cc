@@ -33,7 +33,7 @@ TEST(NodeRules, ANodeSelectorNamesAllLabelsOfANode) {
   EXPECT_FALSE(admits(rules, node_with({{"pool", "a"}})));
 }
 
-TEST(NodeRules, OfTwoKindsOfPodsHoldWhereThoseOfEachDo) {
+TEST(NodeRules, OfTwoKindsOfPodsMatchWhereThoseOfEachDo) {
   NodeRules one = with_terms(R"([{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}])");
   one.tolerations = {{.key = "dedicated", .is_any_value = true, .effect = ""}};
   NodeRules other = with_terms(R"([{"matchExpressions": [{"key": "disk", "operator": "Exists"}]},
@@ -84,7 +84,7 @@ TEST(NodeRules, EachOperatorIsThatOfKubernetes) {
   }
 }
 
-TEST(NodeRules, OneTermHoldsAndAllOfIt) {
+TEST(NodeRules, OneTermMatchesAndAllOfIt) {
   const NodeRules rules = with_terms(R"([
       {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"}]},
       {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}],
@@ -92,7 +92,7 @@ TEST(NodeRules, OneTermHoldsAndAllOfIt) {
       {}])");
   EXPECT_TRUE(admits(rules, node_with({{"a", ""}, {"b", ""}})));
   EXPECT_TRUE(admits(rules, node_with({{"c", ""}})));
-  EXPECT_FALSE(admits(rules, node_with({{"a", ""}}))) << "an empty term holds for no node";
+  EXPECT_FALSE(admits(rules, node_with({{"a", ""}}))) << "an empty term matches no node";
   EXPECT_EQ(obstacle(rules, node_with({{"b", ""}})), "that its node affinity leaves out");
   Node other = node_with({{"c", ""}});
   other.name = "n2";

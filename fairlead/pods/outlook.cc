@@ -210,12 +210,12 @@ void Outlook::put_users(PrometheusText& text) const {
   const Jobs& jobs = tables_->jobs;
   const Time now = std::max(tables_->now, world_->now());
   std::map<UserId, GpuTime> served = served_;
-  std::map<UserId, double> held;
+  std::map<UserId, double> allocated;
   const IdVector<UserId, double> entitled = entitled_gpus(*tables_);
   for (JobId job : ids<JobId>(jobs.size())) {
     if (!jobs.is_here(job)) continue;
     served[jobs.user[job]] += jobs.attained(job, now);
-    held[jobs.user[job]] += jobs.held_gpus[job];
+    allocated[jobs.user[job]] += jobs.allocated_gpus[job];
   }
   const auto family = [&](std::string_view name, std::string_view kind, std::string_view help,
                           const auto& value) {
@@ -227,7 +227,7 @@ void Outlook::put_users(PrometheusText& text) const {
   family("user_gpu_seconds_total", "counter", "GPU time served to each namespace.",
          [&](UserId user) { return static_cast<double>(saturated_gpu_ms(served[user])) / 1000; });
   family("user_held_gpus", "gauge", "GPUs in use by each namespace's gangs.",
-         [&](UserId user) { return held[user]; });
+         [&](UserId user) { return allocated[user]; });
   family("user_entitled_gpus", "gauge", "GPUs that each namespace is entitled to now.",
          [&](UserId user) { return entitled[user]; });
 }

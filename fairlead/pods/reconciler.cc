@@ -36,21 +36,21 @@ void Reconciler::announce(const std::string& key) {
   wish.pod_gpus = owner.pod_gpus;
 }
 
-bool Reconciler::stop(const std::string& key, HoldId hold) {
+bool Reconciler::stop(const std::string& key, RunId run) {
   Assignment& wish = assignments_[key];
-  if (hold <= wish.ended) return false;
-  wish.ended = hold;
-  wish.leaving.push_back(hold);
+  if (run <= wish.ended) return false;
+  wish.ended = run;
+  wish.leaving.push_back(run);
   return std::exchange(wish.runs, false);
 }
 
 bool Reconciler::place(const std::string& key, const Step& step, Time now, bool is_calling) {
   Assignment& wish = assignments_[key];
-  if (step.hold <= wish.hold) return false;
+  if (step.run <= wish.run) return false;
   wish.runs = true;
   wish.is_started = wish.is_clear = false;
   wish.broken = Time::never();
-  wish.hold = step.hold;
+  wish.run = step.run;
   wish.start = now;
   wish.where = places_of(key, step.gang, step.gpu_masks, wish.pod_gpus);
   // An earlier scheduler placed it there.
@@ -197,15 +197,15 @@ bool Reconciler::settle_end(Look& look) const {
   const JobId job = look.entry.job;
   const Owner& owner = look.owner();
   if (!tables_->jobs.is_here(job)) return false;
-  const HoldId hold = tables_->jobs.hold[job];
+  const RunId run = tables_->jobs.run[job];
   if (look.entry.is_here && owner.state == Owner::State::kHere) return false;
   look.wish.runs = false;
-  if (!look.entry.is_here || hold == 0) {  // it may be over before it had a turn
+  if (!look.entry.is_here || run == 0) {  // it may be over before it had a turn
     report(look, {.kind = EventKind::kCancelled, .job = job});
   } else if (owner.state == Owner::State::kFinished) {
-    report(look, {.kind = EventKind::kFinished, .job = job, .hold = hold});
+    report(look, {.kind = EventKind::kFinished, .job = job, .run = run});
   } else {
-    report(look, {.kind = EventKind::kFailed, .job = job, .hold = hold}, owner.reason);
+    report(look, {.kind = EventKind::kFailed, .job = job, .run = run}, owner.reason);
   }
   return true;
 }
@@ -223,7 +223,7 @@ bool Reconciler::settle_shape(Look& look) const {
     report(look, {.kind = EventKind::kCancelled, .job = look.entry.job});
     return true;
   }
-  wish.hold = wish.ended = 0;
+  wish.run = wish.ended = 0;
   look.out.is_new_job = true;
   return true;
 }
@@ -240,8 +240,8 @@ bool Reconciler::is_stuck(const Look& look) const {
 
 // Returns true if the engine got the report of a failed stop, and no report yet that the gang left its place after all.
 bool Reconciler::has_failed_stop(const Look& look) const {
-  return std::ranges::any_of(look.wish.leaving, [&](HoldId hold) {
-    const auto stopping = tables_->stopping.find({look.entry.job, hold});
+  return std::ranges::any_of(look.wish.leaving, [&](RunId run) {
+    const auto stopping = tables_->stopping.find({look.entry.job, run});
     return stopping != tables_->stopping.end() && stopping->second.has_failed;
   });
 }
@@ -278,7 +278,7 @@ bool Reconciler::settle_hold(Look& look) const {
 void Reconciler::give_up(Look& look, EventKind kind, std::string reason) const {
   look.wish.runs = false;
   look.wish.broken = Time::never();
-  report(look, {.kind = kind, .job = look.entry.job, .hold = look.wish.hold}, std::move(reason));
+  report(look, {.kind = kind, .job = look.entry.job, .run = look.wish.run}, std::move(reason));
 }
 
 void Reconciler::settle_run(Look& look) {
@@ -299,7 +299,7 @@ void Reconciler::settle_run(Look& look) {
     if (std::exchange(wish.is_started, true)) return ask(look, acts_to_run(look));
     return report(look, {.kind = EventKind::kStarted,
                          .job = look.entry.job,
-                         .hold = wish.hold,
+                         .run = wish.run,
                          .overhead = look.now - wish.start});
   }
   if (wish.is_started) return settle_broken(look);
@@ -373,27 +373,27 @@ void Reconciler::settle_stop(Look& look) {
 // Reports the end of its stopped runs: their GPUs are free, for other gangs or for its next run.
 void Reconciler::report_stopped(Look& look) const {
   look.wish.is_clear = true;
-  for (HoldId hold : std::exchange(look.wish.leaving, {})) {
-    report(look, {.kind = EventKind::kStopped, .job = look.entry.job, .hold = hold});
+  for (RunId run : std::exchange(look.wish.leaving, {})) {
+    report(look, {.kind = EventKind::kStopped, .job = look.entry.job, .run = run});
   }
 }
 
 // Reports that the stop failed: the gang keeps running on its GPUs. Its later runs never had GPUs, so they are reported
 // as stopped.
 void Reconciler::settle_stuck(Look& look) const {
-  std::vector<HoldId>& leaving = look.wish.leaving;
+  std::vector<RunId>& leaving = look.wish.leaving;
   if (leaving.empty()) return;
-  const HoldId first = leaving.front();
-  for (HoldId hold : leaving) {
-    if (hold == first) continue;
-    report(look, {.kind = EventKind::kStopped, .job = look.entry.job, .hold = hold});
+  const RunId first = leaving.front();
+  for (RunId run : leaving) {
+    if (run == first) continue;
+    report(look, {.kind = EventKind::kStopped, .job = look.entry.job, .run = run});
   }
   leaving = {first};
   const auto stopping = tables_->stopping.find({look.entry.job, first});
   if (stopping == tables_->stopping.end() || stopping->second.has_failed) return;
   std::string why = cluster_.objection(look.gang());
   look.out.explanation = {"NotStopped", why};
-  report(look, {.kind = EventKind::kStopFailed, .job = look.entry.job, .hold = first},
+  report(look, {.kind = EventKind::kStopFailed, .job = look.entry.job, .run = first},
          std::move(why));
 }
 

@@ -37,16 +37,16 @@ constexpr Duration kBrokenLimit = seconds(5);
 struct Assignment {
   std::uint32_t pods = 0;      // in the engine's job
   std::uint32_t pod_gpus = 1;  // GPUs of each pod in the engine's job
-  bool runs = false;           // the engine wants it to run at `where`; its run is `hold`
-  HoldId hold = 0;             // last run that the engine started
-  HoldId ended = 0;            // last run that the engine stopped
+  bool runs = false;           // the engine wants it to run at `where`, in run `run`
+  RunId run = 0;               // last run that the engine started
+  RunId ended = 0;             // last run that the engine stopped
   std::vector<GangPlace> where{};
-  std::vector<HoldId> leaving{};  // stopped runs whose end is not reported yet
-  Time start{};                   // start of the run
-  bool is_clear = false;          // no pod of an earlier run takes GPUs
-  bool is_started = false;        // the start was reported
-  Time broken = Time::never();    // when a pod that ran stopped running; never: all run
-  bool is_beyond = false;         // it has GPUs that the engine does not count for it
+  std::vector<RunId> leaving{};  // stopped runs whose end is not reported yet
+  Time start{};                  // start of the run
+  bool is_clear = false;         // no pod of an earlier run takes GPUs
+  bool is_started = false;       // the start was reported
+  Time broken = Time::never();   // when a pod that ran stopped running; never: all run
+  bool is_beyond = false;        // it has GPUs that the engine does not count for it
 };
 
 // The result of a look at a gang.
@@ -84,7 +84,7 @@ class Reconciler {
   // Called when the engine gets the gang as a job: stores the shape that the engine gets.
   void announce(const std::string& key);
   // Ends a run of the gang. Returns true if the gang ran until then. A repeated stop has no effect.
-  bool stop(const std::string& key, HoldId hold);
+  bool stop(const std::string& key, RunId run);
   // Starts the run of a place step. Returns false, without effect, for a repeated step. `is_calling`: calls about the
   // gang are in flight.
   bool place(const std::string& key, const Step& step, Time now, bool is_calling);

@@ -7,9 +7,9 @@
 namespace fairlead {
 
 Plan::Plan(const Cluster& cluster, Jobs& jobs)
-    : cluster_(&cluster), jobs_(&jobs), free_(cluster), held_(jobs.size()) {}
+    : cluster_(&cluster), jobs_(&jobs), free_(cluster), gangs_(jobs.size()) {}
 
-void Plan::add_job(JobId job) { held_.grow_to(job); }
+void Plan::add_job(JobId job) { gangs_.grow_to(job); }
 
 void Plan::refuse(JobId job, std::string_view why) {
   if (misuse_.what.empty()) misuse_ = {std::string(why), job};
@@ -24,9 +24,9 @@ void Plan::take(NodeId node, std::uint32_t gpus) {
 }
 
 void Plan::place(JobId job) {
-  if (!allow(held_.has(job), job, "place: there is no such job")) return;
+  if (!allow(gangs_.has(job), job, "place: there is no such job")) return;
   if (!allow(!open_.empty(), job, "place: no slice was taken for it")) return;
-  if (!allow(!holds(job), job, "place: it holds a gang already")) return;
+  if (!allow(!has_gang(job), job, "place: it has a gang already")) return;
   const JobState state = jobs_->state[job];
   if (!allow(state == JobState::kWaiting || state == JobState::kRunning, job,
              "place: it neither waits nor runs")) {
@@ -38,8 +38,8 @@ void Plan::place(JobId job) {
              "place: it is not within the level that the job requires")) {
     return;
   }
-  held_[job] = jobs_->gangs.add(open_);
-  edits_.push_back({job, {}, held_[job]});
+  gangs_[job] = jobs_->gangs.add(open_);
+  edits_.push_back({job, {}, gangs_[job]});
   open_.clear();
 }
 
@@ -60,9 +60,9 @@ bool Plan::open_is_within(Level level) const { return within(*cluster_, level, o
 
 // Numbers the job's present copies and the new one again, in the order of their first nodes.
 void Plan::place_copy(JobId job) {
-  if (!allow(held_.has(job), job, "place_copy: there is no such job")) return;
+  if (!allow(gangs_.has(job), job, "place_copy: there is no such job")) return;
   if (!allow(!open_.empty(), job, "place_copy: no slice was taken for it")) return;
-  if (!allow(holds(job), job, "place_copy: it holds no gang to copy")) return;
+  if (!allow(has_gang(job), job, "place_copy: it has no gang to copy")) return;
   if (!allow(!has_copy_on_open_nodes(job), job, "place_copy: it has a copy on that node")) return;
   tidy_open();
   if (!allow(!open_splits_a_task(job), job, "place_copy: it splits a task")) return;
@@ -87,9 +87,9 @@ void Plan::place_copy(JobId job) {
     add(next);
   }
   if (!is_added) add(open_);
-  const GangRef before = held_[job];
-  held_[job] = jobs_->gangs.add(copies_);
-  edits_.push_back({job, before, held_[job]});
+  const GangRef before = gangs_[job];
+  gangs_[job] = jobs_->gangs.add(copies_);
+  edits_.push_back({job, before, gangs_[job]});
   open_.clear();
 }
 
@@ -113,11 +113,11 @@ void Plan::drop() {
 }
 
 void Plan::stop(JobId job, StopCause cause) {
-  if (!allow(held_.has(job) && holds(job), job, "stop: it holds no gang")) return;
+  if (!allow(gangs_.has(job) && has_gang(job), job, "stop: it has no gang")) return;
   if (!allow(!is_by_user(cause), job, "stop: the cause is reserved for its user")) return;
   for (Slice slice : gang(job)) free_.give(slice.node, slice.gpus);
-  edits_.push_back({job, held_[job], {}, cause});
-  held_[job] = {};
+  edits_.push_back({job, gangs_[job], {}, cause});
+  gangs_[job] = {};
 }
 
 void Plan::wake_at(Time t) {
@@ -141,7 +141,7 @@ void Plan::rollback(Mark mark) {
     for (Slice slice : jobs_->gangs.gang(edit.after)) free_.give(slice.node, slice.gpus);
     for (Slice slice : jobs_->gangs.gang(edit.before)) free_.take(slice.node, slice.gpus);
     jobs_->gangs.release(edit.after);
-    held_[edit.job] = edit.before;
+    gangs_[edit.job] = edit.before;
   }
   wakes_.resize(mark.wakes);
   notes_.resize(mark.notes);
@@ -149,7 +149,7 @@ void Plan::rollback(Mark mark) {
 
 void Plan::world_took_away(JobId job) {
   for (Slice slice : gang(job)) free_.give(slice.node, slice.gpus);
-  held_[job] = {};
+  gangs_[job] = {};
 }
 
 void Plan::begin(Time now) {

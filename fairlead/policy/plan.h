@@ -31,8 +31,8 @@ class Plan {
   const FreeIndex& free() const { return free_; }
   // Returns the GPUs assigned to the job in this draft, across all its copies. Empty if the job has
   // none. Valid until the next call to place().
-  Gang gang(JobId job) const { return jobs_->gangs.gang(held_[job]); }
-  bool holds(JobId job) const { return !held_[job].empty(); }
+  Gang gang(JobId job) const { return jobs_->gangs.gang(gangs_[job]); }
+  bool has_gang(JobId job) const { return !gangs_[job].empty(); }
   // GPUs of each of the job's tasks. The job's GPUs on a node must be a multiple of it.
   std::uint32_t task_gpus(JobId job) const { return jobs_->task_gpus[job]; }
   // The levels of the network within which the job requires or prefers its GPUs.
@@ -42,16 +42,16 @@ class Plan {
   // REQUIRES: that many GPUs of the node are free in this draft.
   void take(NodeId node, std::uint32_t gpus);
   // Gives the open gang to a job that has no gang. REQUIRES: the open gang is not empty, has whole
-  // tasks of the job on each node, and is within the level that the job requires; !holds(job); the
+  // tasks of the job on each node, and is within the level that the job requires; !has_gang(job); the
   // job waits or runs.
   void place(JobId job);
   // Gives the open gang to a job that has a gang: one more copy of it. REQUIRES: the open gang
-  // meets the rules of place(); holds(job); no copy of the job is on any of its nodes.
+  // meets the rules of place(); has_gang(job); no copy of the job is on any of its nodes.
   void place_copy(JobId job);
   // Gives the GPUs of the open gang back.
   void drop();
   // Takes all gangs from a job; its progress is kept. If the job had them before this plan, the journal
-  // records the first cause given. REQUIRES: holds(job); !is_by_user(cause).
+  // records the first cause given. REQUIRES: has_gang(job); !is_by_user(cause).
   void stop(JobId job, StopCause cause);
   // Asks for a call of decide() at that time. Many may be pending; equal ones merge. REQUIRES: t >
   // now.
@@ -66,7 +66,7 @@ class Plan {
   Mark mark();
   void rollback(Mark mark);
 
-  // The first broken REQUIRES, such as "place: it holds a gang already", and its job if there is
+  // The first broken REQUIRES, such as "place: it has a gang already", and its job if there is
   // one.
   struct Misuse {
     std::string what;  // empty: there was none
@@ -100,7 +100,7 @@ class Plan {
 
   // Called by the engine after the world changed or the draft was carried out.
   void add_job(JobId job);
-  void reserve(std::size_t jobs) { held_.reserve(jobs); }
+  void reserve(std::size_t jobs) { gangs_.reserve(jobs); }
   void world_took_away(JobId job);  // a finish, a failure, an eviction
   void begin(Time now);
 
@@ -108,7 +108,7 @@ class Plan {
   const Cluster* cluster_;
   Jobs* jobs_;
   FreeIndex free_;
-  IdVector<JobId, GangRef> held_;
+  IdVector<JobId, GangRef> gangs_;
   std::vector<Slice> open_;
   std::vector<Slice> copies_;  // used within place_copy
   std::vector<Edit> edits_;

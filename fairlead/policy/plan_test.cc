@@ -48,7 +48,7 @@ TEST(Plan, StopGivesTheGangBackToTheDraft) {
   plan.take(NodeId(1), 4);
   plan.place(JobId(0));
   plan.stop(JobId(0), StopCause::kTurn);
-  EXPECT_FALSE(plan.holds(JobId(0)));
+  EXPECT_FALSE(plan.has_gang(JobId(0)));
   EXPECT_EQ(plan.free().on(NodeId(1)), 4U);
 }
 
@@ -99,7 +99,7 @@ TEST(Plan, AGangOfWholeTasksIsTakenTogetherFromItsNodes) {
   plan.take(NodeId(2), 1);
   plan.place(JobId(0));
   EXPECT_EQ(plan.misuse().what, "");
-  EXPECT_TRUE(plan.holds(JobId(0)));
+  EXPECT_TRUE(plan.has_gang(JobId(0)));
 }
 
 TEST(Plan, AGangThatSplitsATaskIsRefused) {
@@ -112,7 +112,7 @@ TEST(Plan, AGangThatSplitsATaskIsRefused) {
   plan.place(JobId(0));
   EXPECT_EQ(plan.misuse().what, "place: it splits a task");
   EXPECT_EQ(plan.misuse().job, JobId(0));
-  EXPECT_FALSE(plan.holds(JobId(0)));
+  EXPECT_FALSE(plan.has_gang(JobId(0)));
 }
 
 TEST(Plan, AGangBeyondTheLevelThatItsJobRequiresIsRefused) {
@@ -128,7 +128,7 @@ TEST(Plan, AGangBeyondTheLevelThatItsJobRequiresIsRefused) {
   plan.take(NodeId(1), 1);
   plan.place(JobId(0));
   EXPECT_EQ(plan.misuse().what, "place: it is not within the level that the job requires");
-  EXPECT_FALSE(plan.holds(JobId(0)));
+  EXPECT_FALSE(plan.has_gang(JobId(0)));
 }
 
 TEST(Plan, ACopyThatSplitsATaskIsRefused) {
@@ -165,9 +165,9 @@ TEST(Plan, NamesTheFirstRuleThatIsBroken) {
   EXPECT_EQ(misuse_of([&](Plan& plan) {
               for (int i = 0; i < 2; ++i) plan.take(node, 1), plan.place(job);
             }),
-            "place: it holds a gang already");
+            "place: it has a gang already");
   EXPECT_EQ(misuse_of([&](Plan& plan) { plan.stop(job, StopCause::kTurn); }),
-            "stop: it holds no gang");
+            "stop: it has no gang");
   EXPECT_EQ(misuse_of([&](Plan& plan) {
               plan.take(node, 1), plan.place(job), plan.stop(job, StopCause::kHeld);
             }),
@@ -179,7 +179,7 @@ TEST(Plan, NamesTheFirstRuleThatIsBroken) {
   EXPECT_EQ(misuse_of([&](Plan& plan) { plan.wake_at(Time{0}); }),
             "wake_at: a time that is not later than now");
   EXPECT_EQ(misuse_of([&](Plan& plan) { plan.take(node, 1), plan.place_copy(job); }),
-            "place_copy: it holds no gang to copy");
+            "place_copy: it has no gang to copy");
   EXPECT_EQ(misuse_of([&](Plan& plan) {
               plan.take(node, 1), plan.place(job);
               plan.take(node, 1), plan.place_copy(job);
@@ -198,7 +198,7 @@ TEST(Plan, DoesNothingAfterARuleIsBroken) {
   plan.take(NodeId(0), 1);
   EXPECT_EQ(plan.misuse().what, "place: no slice was taken for it");
   EXPECT_EQ(plan.misuse().job, JobId(0));
-  EXPECT_TRUE(plan.holds(JobId(0)));
+  EXPECT_TRUE(plan.has_gang(JobId(0)));
   EXPECT_EQ(plan.free().on(NodeId(0)), 3U);
 }
 
@@ -218,7 +218,7 @@ Picture picture(const Plan& plan, std::size_t jobs, const Cluster& cluster) {
 
 void random_edit(Plan& plan, Rng& rng, std::size_t jobs) {
   const JobId job(rng.below(jobs));
-  if (plan.holds(job)) return plan.stop(job, StopCause::kTurn);
+  if (plan.has_gang(job)) return plan.stop(job, StopCause::kTurn);
   for (std::size_t node = 0; node < 3; ++node) {
     const std::uint32_t free = plan.free().on(NodeId(node));
     if (free > 0 && rng.below(2) == 0) {

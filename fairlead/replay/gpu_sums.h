@@ -17,23 +17,23 @@ class GpuSums {
   // Adds the time from `from` to `to`, with these GPUs free.
   void pass(const FreeIndex& free, std::size_t types, Time from, Time to);
   // Called when the user gets `gpus` more GPUs of the type at `t`.
-  void hold(UserId user, GpuTypeId type, std::int64_t gpus, Time t);
+  void add_allocated(UserId user, GpuTypeId type, std::int64_t gpus, Time t);
 
   struct Sums {
-    std::vector<std::int64_t> free;  // by GPU type
-    std::vector<std::int64_t> held;  // GPUs in use of the given types, by user
+    std::vector<std::int64_t> free;       // by GPU type
+    std::vector<std::int64_t> allocated;  // GPUs in use of the given types, by user
   };
   Sums up_to(Time t, TypeMask types) const;
 
  private:
-  struct Held {
+  struct Allocated {
     std::int64_t gpus = 0;
     std::int64_t gpu_ms = 0;  // up to `since`
     Time since;
     std::int64_t up_to(Time t) const { return gpu_ms + gpus * (t - since).ms; }
   };
   std::vector<std::int64_t> free_;
-  IdVector<UserId, std::vector<Held>> held_;  // by type
+  IdVector<UserId, std::vector<Allocated>> allocated_;  // by type
 };
 
 }  // namespace fairlead

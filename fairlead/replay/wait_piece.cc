@@ -31,7 +31,7 @@ void WaitPiece::add(const WaitPiece& next) {
   to = next.to;
   causes += next.causes;
   add_to(facts.free_gpu_ms, next.facts.free_gpu_ms);
-  add_to(facts.held_gpu_ms, next.facts.held_gpu_ms);
+  add_to(facts.allocated_gpu_ms, next.facts.allocated_gpu_ms);
   facts.hole = std::max(facts.hole, next.facts.hole);
   facts.noted.insert(next.facts.noted.begin(), next.facts.noted.end());
 }

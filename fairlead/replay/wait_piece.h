@@ -14,8 +14,8 @@ namespace fairlead {
 struct WaitFacts {
   std::vector<std::int64_t> free_gpu_ms;  // by GPU type
   std::uint32_t hole = 0;  // the most GPUs of its types that were free on one node at any moment
-  std::vector<std::int64_t> held_gpu_ms;  // GPUs in use of its types, by user
-  LastNotes noted;                        // on the job or its user, when the piece started
+  std::vector<std::int64_t> allocated_gpu_ms;  // GPUs in use of its types, by user
+  LastNotes noted;                             // on the job or its user, when the piece started
 };
 
 struct WaitPiece {

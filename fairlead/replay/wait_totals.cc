@@ -33,8 +33,8 @@ void WaitTotals::on(const Record& record) {
 void WaitTotals::settle(Job& job) {
   if (!job.since) return;
   const Duration length = now_ - *job.since;
-  if (job.holds) {
-    job.held += length;
+  if (job.runs) {
+    job.run_time += length;
   } else {
     job.waited += length;
     job.longest = std::max(job.longest, length);
@@ -42,20 +42,20 @@ void WaitTotals::settle(Job& job) {
   job.since = now_;
 }
 
-void WaitTotals::change(JobId id, bool holds) {
+void WaitTotals::change(JobId id, bool runs) {
   Job& job = jobs_[id];
-  if (job.holds == holds) return;  // another copy starts or ends
+  if (job.runs == runs) return;  // another copy starts or ends
   settle(job);
-  job.holds = holds;
-  waiting_ += holds ? -1 : 1;
+  job.runs = runs;
+  waiting_ += runs ? -1 : 1;
 }
 
 void WaitTotals::leave(JobId id) {
   Job& job = jobs_[id];
   settle(job);
-  if (!job.holds) --waiting_;
+  if (!job.runs) --waiting_;
   job.since.reset();
-  job.holds = false;
+  job.runs = false;
   job.ended = true;
 }
 

@@ -20,13 +20,13 @@ class WaitTotals : public RecordSink {
     Duration work;       // time that it takes with its reference gang; 0: not known
     Duration waited;     // time without GPUs, from its submission to its end or the run's end
     Duration longest;    // the longest of these times
-    Duration held;       // time with GPUs
+    Duration run_time;   // time with GPUs
     bool came = false;   // it arrived and was not rejected
     bool ended = false;  // it ended before the run
-    bool is_waiting() const { return since.has_value() && !holds; }
+    bool is_waiting() const { return since.has_value() && !runs; }
 
     std::optional<Time> since;  // start of its present wait or run
-    bool holds = false;
+    bool runs = false;
   };
   // All functions below require that End was passed.
   const IdVector<JobId, Job>& jobs() const { return jobs_; }
@@ -40,7 +40,7 @@ class WaitTotals : public RecordSink {
 
  private:
   void settle(Job& job);
-  void change(JobId id, bool holds);
+  void change(JobId id, bool runs);
   void leave(JobId id);
 
   IdVector<JobId, Job> jobs_;

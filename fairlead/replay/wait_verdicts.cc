@@ -34,7 +34,8 @@ void Waits::on_place(const record::Place& place) {
   const Tables& tables = tables_;
   std::size_t i = 0;
   for (Slice slice : place.gang) {
-    sums_.hold(tables.jobs.user[job], tables.cluster.node_type[slice.node], slice.gpus, now_);
+    sums_.add_allocated(tables.jobs.user[job], tables.cluster.node_type[slice.node], slice.gpus,
+                        now_);
     const std::uint64_t mask = place.gpu_masks[i++];
     for (JobId other : rivalled_) {
       Watched& watched = *watched_[other];
@@ -174,7 +175,7 @@ void Waits::close_piece(Watched& watched) {
     const GpuSums::Sums sums = sums_.up_to(now_, tables_.jobs.types[watched.job]);
     piece.facts = {.free_gpu_ms = difference(sums.free, open.sums.free),
                    .hole = open.hole,
-                   .held_gpu_ms = difference(sums.held, open.sums.held),
+                   .allocated_gpu_ms = difference(sums.allocated, open.sums.allocated),
                    .noted = std::move(open.noted)};
     watched.pieces.push_back(std::move(piece));
   }

@@ -173,7 +173,7 @@ void Waits::lose_gang(JobId job) {
   std::size_t i = 0;
   for (Slice slice : tables.jobs.last_gang(job)) {
     const GpuTypeId type = tables.cluster.node_type[slice.node];
-    sums_.hold(tables.jobs.user[job], type, -std::int64_t{slice.gpus}, now_);
+    sums_.add_allocated(tables.jobs.user[job], type, -std::int64_t{slice.gpus}, now_);
     if (watched != nullptr) watched->lost.emplace_back(slice.node, masks[i]);
     ++i;
   }

@@ -107,7 +107,7 @@ Result<JobWhy> why_job(const std::string& recorded, const std::string& name,
   if (why.status.empty()) return input_error("{}: there is no such job: {}", path.string(), name);
   if (why.job.is_none()) return why;
   why.waited = totals.jobs()[why.job].waited;
-  why.held = totals.jobs()[why.job].held;
+  why.run_time = totals.jobs()[why.job].run_time;
   return why;
 }
 

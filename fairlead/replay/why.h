@@ -21,7 +21,7 @@ struct JobWhy {
   Time submit;
   Time end;  // the job's end, or the run's end
   Duration waited;
-  Duration held;
+  Duration run_time;
 };
 
 // `recorded`: a result folder, or the journal in it. `traits`: of a policy outside the registry

@@ -1,4 +1,4 @@
-// JSON written piece by piece, for values too large to hold: columns of a million numbers.
+// JSON written piece by piece, for values too large for memory: columns of a million numbers.
 //
 // The writer puts commas between the items of a list or object; the caller closes open lists and objects. Numbers have
 // no more digits than they need.

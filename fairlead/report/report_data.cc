@@ -110,7 +110,7 @@ Status ReportData::add(const Run& run) {
   const RunLoad load = records.load();
   write_load(load);
   write_network(records, load);
-  write_holds(records.holds());
+  write_run_pieces(records.run_pieces());
   write_notes(records.notes());
   if (run.waits != nullptr) write_waits(*run.waits);
   json_.end('}');
@@ -179,7 +179,7 @@ void ReportData::write_load(const RunLoad& load) {
   json_.begin('{');
   json_.key("bin_s");
   json_.seconds(load.bin);
-  json_.column("gpus_held", load.gpus_held, number);
+  json_.column("gpus_held", load.gpus_allocated, number);
   json_.column("gpus_up", load.gpus_up, number);
   json_.column("gpus_fragmented", load.gpus_fragmented, number);
   json_.column("jobs_running", load.jobs_running, number);
@@ -188,7 +188,7 @@ void ReportData::write_load(const RunLoad& load) {
   json_.key("shares");
   json_.begin('{');
   json_.column("user", load.shares, [&](const auto& share) { json_.integer(share.user.row()); });
-  json_.column("held", load.shares, [&](const auto& share) { list(share.held); });
+  json_.column("held", load.shares, [&](const auto& share) { list(share.allocated); });
   json_.column("entitled", load.shares, [&](const auto& share) { list(share.entitled); });
   json_.end('}');
 }
@@ -207,12 +207,12 @@ void ReportData::write_network(const RunRecords& records, const RunLoad& load) {
   json_.end('}');
 }
 
-void ReportData::write_holds(const HoldPieces& holds) {
-  const auto& pieces = holds.pieces();
+void ReportData::write_run_pieces(const RunPieces& run_pieces) {
+  const auto& pieces = run_pieces.pieces();
   json_.key("holds");
   json_.begin('{');
   json_.key("resolution_s");
-  json_.seconds(holds.resolution());
+  json_.seconds(run_pieces.resolution());
   // Writes steps and lengths, which compress to half of the size of moments.
   std::int64_t row_before = 0;
   json_.column("job_step", pieces, [&](const auto& piece) {

@@ -55,7 +55,7 @@ class ReportData {
   void write_outcome(const RunRecords& records);
   void write_load(const RunLoad& load);
   void write_network(const RunRecords& records, const RunLoad& load);
-  void write_holds(const HoldPieces& holds);
+  void write_run_pieces(const RunPieces& run_pieces);
   void write_notes(const NoteSample& notes);
   void write_waits(const ReportedWaits& waits);
   std::int64_t row_of(JobId job) const;

@@ -92,9 +92,9 @@ TEST(ReportData, TellsHowEachJobFared) {
     "queue_s": [1.5, 0.5], "preemptions": [1, 0], "migrations": [1, 0], "status": [0, 0]})"));
 }
 
-TEST(ReportData, TellsWhoHeldWhichGpusWhen) {
-  const json holds = report_of({two_jobs})["runs"][0]["holds"];
-  EXPECT_EQ(holds, json::parse(R"({"resolution_s": 0, "job_step": [0, 0, 0, 0, 1],
+TEST(ReportData, ShowsWhoHadWhichGpusWhen) {
+  const json run_pieces = report_of({two_jobs})["runs"][0]["holds"];
+  EXPECT_EQ(run_pieces, json::parse(R"({"resolution_s": 0, "job_step": [0, 0, 0, 0, 1],
     "gpu": [0, 4, 0, 4, 4], "gpus": [4, 2, 4, 2, 1], "begin_step_s": [0.5, 0, 3, 0, -1],
     "for_s": [2, 2, 2, 2, 4], "tier": [2, 2, 2, 2, 0]})"));
 }
@@ -163,7 +163,7 @@ TEST(ReportData, JobsThatGotNothingHaveNoTimes) {
   EXPECT_EQ(data["runs"][0]["load"]["jobs_waiting"], json({0, 1, 2, 1}));
 }
 
-TEST(ReportData, AHoldThatTheEndCutsOffEndsThere) {
+TEST(ReportData, ARunThatTheEndCutsOffEndsThere) {
   const json run = report_of({[](TestJournal& journal, RecordSink&) {
     journal.begin(1, {1});
     journal.arrive(0, 0, {.gpus = 4, .work_ms = 9000});
@@ -175,8 +175,8 @@ TEST(ReportData, AHoldThatTheEndCutsOffEndsThere) {
   EXPECT_EQ(run["load"]["gpus_held"], json({4, 4, 4}));
 }
 
-TEST(ReportData, GpusOfOneNodeThatAreNotNeighboursAreSeveralHolds) {
-  const json holds = report_of({[](TestJournal& journal, RecordSink& sink) {
+TEST(ReportData, GpusOfOneNodeThatAreNotNeighboursAreSeveralPieces) {
+  const json run_pieces = report_of({[](TestJournal& journal, RecordSink& sink) {
     journal.begin(1, {1});
     journal.arrive(0, 0, {.gpus = 3, .work_ms = 1000});
     const std::vector<Slice> gang = {{NodeId(1), 3}};
@@ -185,8 +185,8 @@ TEST(ReportData, GpusOfOneNodeThatAreNotNeighboursAreSeveralHolds) {
     journal.happen<record::Finished>(1000, 0);
     journal.end(1000, {.finished = 1});
   }})["runs"][0]["holds"];
-  EXPECT_EQ(holds["gpu"], json({4, 7}));
-  EXPECT_EQ(holds["gpus"], json({2, 1}));
+  EXPECT_EQ(run_pieces["gpu"], json({4, 7}));
+  EXPECT_EQ(run_pieces["gpus"], json({2, 1}));
 }
 
 TEST(ReportData, NodesThatAreDownAreNotUp) {
@@ -235,7 +235,7 @@ TEST(ReportData, KeepsToItsLimits) {
     }
     journal.end(100'000, {.pending = 2});
   };
-  const json run = report_of({turns}, {.holds = 10, .notes = 30, .users = 2})["runs"][0];
+  const json run = report_of({turns}, {.run_pieces = 10, .notes = 30, .users = 2})["runs"][0];
   EXPECT_EQ(run["holds"]["resolution_s"], 2);  // turns of one job are 1.1 s apart
   EXPECT_EQ(run["holds"]["job_step"], json({0, 1}));
   EXPECT_EQ(run["holds"]["for_s"], json({98.9, 98.9}));
@@ -297,7 +297,7 @@ TEST(ReportData, CapacityFollowsGpusNodesAndCordons) {
   EXPECT_EQ(data["cluster"]["racks"], 2);
 }
 
-TEST(ReportData, AStartThatFailsEndsAHold) {
+TEST(ReportData, AStartThatFailsEndsARun) {
   const json data = report_of({[](TestJournal& journal, RecordSink& sink) {
     journal.begin(1, {1});
     journal.arrive(0, 0, {.gpus = 2, .work_ms = 60'000});

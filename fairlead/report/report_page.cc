@@ -39,7 +39,7 @@ std::string_view report_page_text() { return embedded_report_page().front().text
 Result<ReportPage> ReportPage::create(const std::filesystem::path& path, std::string_view page) {
   const std::size_t at = page.find(kReportPlaceholder);
   if (at == std::string_view::npos || page.find(kReportPlaceholder, at + 1) != page.npos) {
-    return input_error("a report page holds {} exactly once", kReportPlaceholder);
+    return input_error("a report page contains {} exactly once", kReportPlaceholder);
   }
   FL_TRY_ASSIGN(file, OutputFile::create(path));
   return ReportPage(std::move(file), page, at);

@@ -94,7 +94,7 @@ Status write_timeline(ResultFolder& folder, const Metrics& metrics) {
   for (const TimelinePoint& point : timeline_of(metrics)) {
     csv.seconds(point.t - Time{});
     csv.text(point.user);
-    csv.number(point.gpus_held);
+    csv.number(point.gpus_allocated);
     csv.number(point.gpus_entitled);
     csv.number(point.jobs_running);
     csv.number(point.jobs_waiting);

@@ -15,7 +15,10 @@ constexpr TimelineOptions kTimeline = {.bin = seconds(1), .bins_max = DoublingBi
 }  // namespace
 
 RunRecords::RunRecords(const ReportLimits& limits)
-    : users_max_(limits.users), metrics_(kTimeline), holds_(limits.holds), notes_(limits.notes) {}
+    : users_max_(limits.users),
+      metrics_(kTimeline),
+      run_pieces_(limits.run_pieces),
+      notes_(limits.notes) {}
 
 void RunRecords::on(const Record& record) {
   metrics_.on(record);
@@ -37,11 +40,11 @@ void RunRecords::on(const Record& record) {
                  [&](const record::Place& place) { on_place(t, place); },
                  [&](const record::Speed& speed) { settle_lost(speed.job, t); },
                  [&](const OneOf<record::Stop, record::Evicted, record::StartFailed> auto& stop) {
-                   on_hold_end(stop.job, t);
+                   on_job_run_end(stop.job, t);
                  },
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& done) {
                    last_leave_ = t;
-                   on_hold_end(done.job, t);
+                   on_job_run_end(done.job, t);
                    open_[done.job] = {};
                  },
                  [&](const ChangesUsableGpus auto& change) { on_usable(t, change); },
@@ -82,8 +85,8 @@ void RunRecords::note_up(Time t) {
 
 // Returns the free GPUs of a node that also has gangs.
 std::int64_t RunRecords::fragmented(NodeId node) const {
-  const std::uint32_t held = nodes_[node].held;
-  return held > 0 ? usable_.of(node) - held : 0;
+  const std::uint32_t allocated = nodes_[node].allocated;
+  return allocated > 0 ? usable_.of(node) - allocated : 0;
 }
 
 void RunRecords::on_place(Time t, const record::Place& place) {
@@ -91,7 +94,7 @@ void RunRecords::on_place(Time t, const record::Place& place) {
   const Tier tier = tier_of(place.gang, node_host_, node_rack_);
   for (std::size_t i = 0; i < place.gang.size(); ++i) {
     const NodeId node = place.gang[i].node;
-    hold(t, node, place.gang[i].gpus);
+    add_allocated(t, node, place.gang[i].gpus);
     // Adds one piece per run of ones in the mask.
     std::uint64_t mask = place.gpu_masks[i];
     for (int at = 0; mask != 0;) {
@@ -111,12 +114,12 @@ void RunRecords::on_place(Time t, const record::Place& place) {
   }
 }
 
-void RunRecords::on_hold_end(JobId job, Time t) {
+void RunRecords::on_job_run_end(JobId job, Time t) {
   settle_lost(job, t);
   for (Open& open : open_[job]) {
-    hold(t, open.node, -std::int64_t{open.piece.gpus});
+    add_allocated(t, open.node, -std::int64_t{open.piece.gpus});
     open.piece.end = t;
-    holds_.add(open.piece);
+    run_pieces_.add(open.piece);
   }
   open_[job].clear();
 }
@@ -138,10 +141,10 @@ void RunRecords::settle_lost(JobId job, Time t) {
   settled = {t, jobs().lost_gpu_ms[job]};
 }
 
-void RunRecords::hold(Time t, NodeId node, std::int64_t gpus) {
+void RunRecords::add_allocated(Time t, NodeId node, std::int64_t gpus) {
   settle_fragmented(t);
   fragmented_now_.gpus -= fragmented(node);
-  nodes_[node].held = static_cast<std::uint32_t>(nodes_[node].held + gpus);
+  nodes_[node].allocated = static_cast<std::uint32_t>(nodes_[node].allocated + gpus);
   fragmented_now_.gpus += fragmented(node);
 }
 
@@ -154,9 +157,9 @@ void RunRecords::settle_fragmented(Time t) {
 void RunRecords::on_end(Time t, const JobCounts& counts) {
   end_ = counts.pending > 0 ? t : last_leave_;
   settle_fragmented(t);
-  for (JobId job : ids<JobId>(open_.size())) on_hold_end(job, t);
+  for (JobId job : ids<JobId>(open_.size())) on_job_run_end(job, t);
   open_.clear();
-  holds_.finish();
+  run_pieces_.finish();
 }
 
 Time RunRecords::first_submission() const {
@@ -168,11 +171,12 @@ Time RunRecords::first_submission() const {
 }
 
 std::vector<UserId> RunRecords::users_shown() const {
-  IdVector<UserId, GpuTime> held(user_names().size());
-  for (const TimelineRow& row : metrics_.timeline().rows()) held[row.user] += row.held;
+  IdVector<UserId, GpuTime> allocated(user_names().size());
+  for (const TimelineRow& row : metrics_.timeline().rows()) allocated[row.user] += row.allocated;
   std::vector<UserId> users;
-  for (UserId user : ids<UserId>(held.size())) users.push_back(user);
-  std::ranges::stable_sort(users, std::ranges::greater(), [&](UserId user) { return held[user]; });
+  for (UserId user : ids<UserId>(allocated.size())) users.push_back(user);
+  std::ranges::stable_sort(users, std::ranges::greater(),
+                           [&](UserId user) { return allocated[user]; });
   users.resize(std::min(users.size(), users_max_));
   return users;
 }
@@ -182,7 +186,7 @@ RunLoad RunRecords::load() const {
   const TimeGrid grid(origin, std::max(origin, end_));
   const std::vector<double> zeros(grid.bins());
   RunLoad load = {.bin = grid.width(),
-                  .gpus_held = zeros,
+                  .gpus_allocated = zeros,
                   .gpus_up = zeros,
                   .gpus_fragmented = zeros,
                   .jobs_running = zeros,
@@ -200,14 +204,14 @@ RunLoad RunRecords::load() const {
   for (const TimelineRow& row : timeline.rows()) {
     const Time from = timeline.start(row.bin);
     const Time to = from + timeline.duration(row.bin);
-    const auto held_gpu_ms = static_cast<double>(row.held.gpu_ms);
+    const auto allocated_gpu_ms = static_cast<double>(row.allocated.gpu_ms);
     if (to <= from) continue;
-    grid.spread(load.gpus_held, from, to, held_gpu_ms);
+    grid.spread(load.gpus_allocated, from, to, allocated_gpu_ms);
     grid.spread(load.jobs_running, from, to, static_cast<double>(row.running_job_ms));
     grid.spread(load.jobs_waiting, from, to, static_cast<double>(row.waiting_job_ms));
     if (share_of[row.user] == kHidden) continue;
     RunLoad::Share& share = load.shares[share_of[row.user]];
-    grid.spread(share.held, from, to, held_gpu_ms);
+    grid.spread(share.allocated, from, to, allocated_gpu_ms);
     grid.spread(share.entitled, from, to, row.entitled_gpu_ms);
   }
   fragmented_.spread_to(grid, load.gpus_fragmented);
@@ -219,12 +223,12 @@ RunLoad RunRecords::load() const {
     grid.spread(load.gpus_up, up_[i].since, to,
                 static_cast<double>(up_[i].gpus) * static_cast<double>((to - up_[i].since).ms));
   }
-  for (auto* amounts : {&load.gpus_held, &load.gpus_up, &load.gpus_fragmented, &load.jobs_running,
-                        &load.jobs_waiting, &load.gpus_lost}) {
+  for (auto* amounts : {&load.gpus_allocated, &load.gpus_up, &load.gpus_fragmented,
+                        &load.jobs_running, &load.jobs_waiting, &load.gpus_lost}) {
     grid.divide_by_time(*amounts);
   }
   for (RunLoad::Share& share : load.shares) {
-    grid.divide_by_time(share.held);
+    grid.divide_by_time(share.allocated);
     grid.divide_by_time(share.entitled);
   }
   return load;

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "fairlead/metrics/metrics.h"
-#include "fairlead/report/hold_pieces.h"
 #include "fairlead/report/note_sample.h"
+#include "fairlead/report/run_pieces.h"
 #include "fairlead/report/time_grid.h"
 
 #include <string>
@@ -15,7 +15,7 @@
 namespace fairlead {
 
 struct ReportLimits {
-  std::size_t holds = 300'000;
+  std::size_t run_pieces = 300'000;
   std::size_t notes = 200'000;
   std::size_t users = 50;  // number of users with a share in the report
 };
@@ -23,14 +23,14 @@ struct ReportLimits {
 // Means over the bins of one grid; empty if no time passed.
 struct RunLoad {
   Duration bin;
-  std::vector<double> gpus_held;
+  std::vector<double> gpus_allocated;
   std::vector<double> gpus_up;
   std::vector<double> gpus_fragmented;  // free on partly used nodes
   std::vector<double> jobs_running;
   std::vector<double> jobs_waiting;
   struct Share {
     UserId user;
-    std::vector<double> held;
+    std::vector<double> allocated;
     std::vector<double> entitled;
   };
   std::vector<Share> shares;      // the users with most GPU time, from the first
@@ -55,14 +55,14 @@ class RunRecords : public RecordSink {
     GpuTypeId type;
     std::uint32_t gpus = 0;
     std::uint32_t first_gpu = 0;
-    std::uint32_t held = 0;
+    std::uint32_t allocated = 0;
   };
   const IdVector<NodeId, Node>& nodes() const { return nodes_; }
   std::size_t racks() const { return racks_; }
   // The first submission of any job, rejected or not; 0 if there is none.
   Time first_submission() const;
   RunLoad load() const;
-  const HoldPieces& holds() const { return holds_; }
+  const RunPieces& run_pieces() const { return run_pieces_; }
   const NoteSample& notes() const { return notes_; }
   // Returns GPU time lost to communication, in GPU-milliseconds; a gang's loss is divided among its racks by GPUs.
   const IdVector<RackId, double>& rack_lost_gpu_ms() const { return rack_lost_gpu_ms_; }
@@ -70,7 +70,7 @@ class RunRecords : public RecordSink {
  private:
   struct Open {
     NodeId node;
-    HoldPiece piece;
+    RunPiece piece;
   };
   struct Level {
     Time since;
@@ -79,11 +79,11 @@ class RunRecords : public RecordSink {
 
   void on_node(Time t, const record::Node& node);
   void on_place(Time t, const record::Place& place);
-  void on_hold_end(JobId job, Time t);
+  void on_job_run_end(JobId job, Time t);
   void on_end(Time t, const JobCounts& counts);
   void on_usable(Time t, const auto& change);
   void note_up(Time t);
-  void hold(Time t, NodeId node, std::int64_t gpus);
+  void add_allocated(Time t, NodeId node, std::int64_t gpus);
   std::int64_t fragmented(NodeId node) const;
   void settle_fragmented(Time t);
   void settle_lost(JobId job, Time t);
@@ -91,7 +91,7 @@ class RunRecords : public RecordSink {
 
   std::size_t users_max_;
   Metrics metrics_;
-  HoldPieces holds_;
+  RunPieces run_pieces_;
   NoteSample notes_;
   std::string cluster_name_;
   IdVector<NodeId, Node> nodes_;

@@ -175,13 +175,13 @@ std::string groups_text(const Summary& summary, TextStyle style) {
                {"entitled"},
                {"held"}});
   for (const GroupSummary& group : summary.groups) {
-    const std::optional<double> held =
+    const std::optional<double> allocated =
         group.entitled_gpu_hours > 0 ? std::optional(group.gpu_hours / group.entitled_gpu_hours)
                                      : std::nullopt;
     table.add_row({group.group, count_text(group.tickets),
                    group.quota == 0 ? "-" : count_text(group.quota), count_text(group.users),
                    count_text(group.jobs), number_text(group.gpu_hours, 1),
-                   number_text(group.entitled_gpu_hours, 1), share_text(held)});
+                   number_text(group.entitled_gpu_hours, 1), share_text(allocated)});
   }
   return table.text(style, kScreenColumns);
 }

@@ -153,7 +153,7 @@ TEST(Simulation, GivesItsResultInMemory) {
   EXPECT_EQ(result.jobs[1].queue, seconds(95));
   EXPECT_EQ(result.jobs[1].status, "finished");
   EXPECT_EQ(result.timeline.front().user, "ann");
-  EXPECT_DOUBLE_EQ(result.timeline.front().gpus_held, 2);
+  EXPECT_DOUBLE_EQ(result.timeline.front().gpus_allocated, 2);
 }
 
 TEST(Simulation, StepsOneInstantAtATime) {

@@ -52,7 +52,7 @@ std::int64_t Dues::User::due_steps() const {
 }
 
 std::int64_t Dues::User::behind_at(Time now) const {
-  return behind + (due_steps() - 1000 * held) * (now - settled).ms;
+  return behind + (due_steps() - 1000 * allocated) * (now - settled).ms;
 }
 
 Dues::User& Dues::settle(UserId user) {
@@ -62,12 +62,12 @@ Dues::User& Dues::settle(UserId user) {
   return of;
 }
 
-void Dues::change(JobId job, std::uint32_t held, bool waits) {
+void Dues::change(JobId job, std::uint32_t allocated, bool waits) {
   Job& of = jobs_[job];
   User& user = settle(tables_.jobs.user[job]);
-  user.held += std::int64_t{held} - of.held;
+  user.allocated += std::int64_t{allocated} - of.allocated;
   waiting_ += (waits ? 1 : 0) - (of.waits ? 1 : 0);
-  of = {held, waits};
+  of = {allocated, waits};
   if (waiting_ == 0) {
     since_ = Time::never();
   } else if (since_ == Time::never()) {

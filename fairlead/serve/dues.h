@@ -32,14 +32,14 @@ class Dues : public RecordSink {
 
  private:
   struct Job {
-    std::uint32_t held = 0;
+    std::uint32_t allocated = 0;
     bool waits = false;
   };
   struct User {
     std::map<GpuTypeId, note::Thousandths> due;
-    std::int64_t jobs = 0;    // jobs that wait or run
-    std::int64_t held = 0;    // GPUs in use
-    std::int64_t behind = 0;  // thousandths of GPU-milliseconds, up to `settled`
+    std::int64_t jobs = 0;       // jobs that wait or run
+    std::int64_t allocated = 0;  // GPUs in use
+    std::int64_t behind = 0;     // thousandths of GPU-milliseconds, up to `settled`
     std::optional<GpuTime> debt;
     Time settled;
     std::int64_t due_steps() const;
@@ -47,7 +47,7 @@ class Dues : public RecordSink {
   };
 
   User& settle(UserId user);
-  void change(JobId job, std::uint32_t held, bool waits);
+  void change(JobId job, std::uint32_t allocated, bool waits);
   void end(JobId job);
 
   const Tables& tables_;

@@ -43,21 +43,21 @@ double hours(GpuTime time) { return gpu_seconds(time) / 3600; }
 // The job on each GPU of the machine.
 struct Views::Gpus {
   explicit Gpus(const Views& views)
-      : holders(views.tables.cluster.gpus, JobId::none()), stopping(holders.size(), false) {
+      : gpu_jobs(views.tables.cluster.gpus, JobId::none()), stopping(gpu_jobs.size(), false) {
     const Tables& of = views.tables;
     const FirstGpus& first = views.backend.first_gpus();
     for (JobId job : of.running.members()) {
       const auto masks = std::as_const(of.jobs.gangs).gpu_masks(of.jobs.last[job]);
-      for (auto gpu : machine_gpus(first, of.jobs.last_gang(job), masks)) holders[gpu] = job;
+      for (auto gpu : machine_gpus(first, of.jobs.last_gang(job), masks)) gpu_jobs[gpu] = job;
     }
-    for (const auto& [hold, busy] : of.stopping) {
+    for (const auto& [run, busy] : of.stopping) {
       for (const auto& [node, mask] : busy.gpus) {
         const Slice slice{.node = node, .gpus = 1};
         for (auto gpu : machine_gpus(first, {&slice, 1}, {&mask, 1})) stopping[gpu] = true;
       }
     }
   }
-  std::vector<JobId> holders;
+  std::vector<JobId> gpu_jobs;
   std::vector<bool> stopping;
 };
 
@@ -77,8 +77,8 @@ json Views::node(NodeId node, const Gpus& of) const {
   for (std::uint32_t i = 0; i < cluster.node_gpus[node]; ++i) {
     const std::uint32_t gpu = backend.first_gpus()[node] + i;
     const std::uint64_t bit = std::uint64_t{1} << i;
-    const bool is_held = !of.holders[gpu].is_none();
-    const char* says = is_held                     ? "busy"
+    const bool is_busy = !of.gpu_jobs[gpu].is_none();
+    const char* says = is_busy                     ? "busy"
                        : (state.up & bit) == 0     ? "down"
                        : (state.closed & bit) != 0 ? "closed"
                        : of.stopping[gpu]          ? "stopping"
@@ -86,7 +86,7 @@ json Views::node(NodeId node, const Gpus& of) const {
     gpus.push_back({{"index", gpu},
                     {"state", says},
                     {"foreign", foreign_on(gpu)},
-                    {"job", is_held ? json(of.holders[gpu].row()) : json(nullptr)}});
+                    {"job", is_busy ? json(of.gpu_jobs[gpu].row()) : json(nullptr)}});
   }
   return {{"name", cluster.node_names[node]},
           {"type", cluster.type_names[cluster.node_type[node]]},
@@ -179,7 +179,7 @@ json Views::whole_job(JobId id, Time now) const {
 json Views::users(Time now) const {
   struct Sum {
     GpuTime served;
-    std::uint32_t held = 0;
+    std::uint32_t allocated = 0;
     int waiting = 0;
     int running = 0;
   };
@@ -188,7 +188,7 @@ json Views::users(Time now) const {
   for (JobId job : tables.running.members()) {
     Sum& sum = sums[tables.jobs.user[job]];
     sum.served += tables.jobs.attained(job, now);
-    sum.held += tables.jobs.held_gpus[job];
+    sum.allocated += tables.jobs.allocated_gpus[job];
     ++sum.running;
   }
   for (JobId job : tables.waiting.members()) {
@@ -207,7 +207,7 @@ json Views::users(Time now) const {
                     {"tickets", tables.users.tickets[user]},
                     {"gpu_s", gpu_seconds(sum.served + book.served(user))},
                     {"entitled_gpus", entitled[user]},
-                    {"held_gpus", sum.held},
+                    {"held_gpus", sum.allocated},
                     {"jobs_waiting", sum.waiting},
                     {"jobs_running", sum.running}});
   }
@@ -247,7 +247,7 @@ std::string Views::metrics(Time now) const {
   by_user("gpu_s");
   text.family("user_entitled_gpus", "gauge", "GPUs that each user is entitled to now.");
   by_user("entitled_gpus");
-  text.family("user_held_gpus", "gauge", "GPUs that each user's jobs hold.");
+  text.family("user_held_gpus", "gauge", "GPUs that each user's jobs have.");
   by_user("held_gpus");
   return text.text();
 }

@@ -29,7 +29,7 @@
 namespace fairlead::shim {
 namespace {
 
-// A folder or program on a file system that does not answer must not hold up the daemon.
+// A folder or program on a file system that does not answer must not delay the daemon.
 constexpr int kBeginLimitMs = 5000;
 constexpr int kStopLimitMs = 500;
 constexpr int kNotBegun = 127;  // the exit code that shells use

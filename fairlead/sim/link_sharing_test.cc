@@ -308,11 +308,11 @@ RC_GTEST_PROP(LinkSharing, LeavesNoFlowThatCouldHaveMore, ()) {
     RC_ASSERT(load[link] <= capacities[link] * (1 + 1e-9));
   }
   for (std::size_t i = 0; i < flows.size(); ++i) {
-    const auto holds_back = [&](std::size_t link) {
+    const auto limits = [&](std::size_t link) {
       return load[link] >= capacities[link] * (1 - 1e-9) && got[i] >= most[link] * (1 - 1e-9);
     };
     RC_ASSERT(got[i] <= flows[i].demand);
-    RC_ASSERT(got[i] == flows[i].demand || std::ranges::any_of(flows[i].links, holds_back));
+    RC_ASSERT(got[i] == flows[i].demand || std::ranges::any_of(flows[i].links, limits));
   }
 }
 

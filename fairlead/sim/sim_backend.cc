@@ -7,8 +7,8 @@
 namespace fairlead {
 namespace {
 
-Event hold_event(EventKind kind, JobId job, HoldId hold) {
-  return {.kind = kind, .job = job, .hold = hold};
+Event run_event(EventKind kind, JobId job, RunId run) {
+  return {.kind = kind, .job = job, .run = run};
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
       speed_(speed),
       options_(std::move(options)),
       faults_(cluster, options_.faults, options_.seed),
-      holds_(workload.jobs.size()) {
+      runs_(workload.jobs.size()) {
   if (options_.network.kind == NetworkKind::kContention) {
     network_.emplace(cluster, speed, options_.network, workload.jobs.size());
   }
@@ -82,10 +82,10 @@ void SimBackend::collect_events(Time now) {
 void SimBackend::collect_finished() {
   while (!completions_.empty() && completions_.top().key == now_) {
     const JobId job = completions_.pop().id;
-    end_hold(job);
+    end_run(job);
     FL_CHECK(left_[job].fixed <= 0, "job {} finishes with work left", job.row());
     left_[job] = {};
-    events_.push_back(hold_event(EventKind::kFinished, job, holds_[job].number));
+    events_.push_back(run_event(EventKind::kFinished, job, runs_[job].number));
   }
 }
 
@@ -107,27 +107,27 @@ void SimBackend::collect_node_changes() {
 void SimBackend::evict_from(NodeId node, std::uint64_t gpus) {
   victims_.clear();
   for (const auto& [finish, job] : completions_.entries()) {
-    const Gang gang = gangs_.gang(holds_[job].gang);
+    const Gang gang = gangs_.gang(runs_[job].gang);
     const auto slice = std::ranges::find(gang, node, &Slice::node);
     if (slice == gang.end()) continue;
-    const auto masks = std::as_const(gangs_).gpu_masks(holds_[job].gang);
+    const auto masks = std::as_const(gangs_).gpu_masks(runs_[job].gang);
     if ((masks[static_cast<std::size_t>(slice - gang.begin())] & gpus) != 0) {
       victims_.push_back(job);
     }
   }
   for (JobId job : victims_) {
-    // The work since the last checkpoint of this hold is lost: the job goes back to that moment.
-    const Hold& hold = holds_[job];
-    const Duration ran{std::max<std::int64_t>(0, (now_ - hold.works_from).ms)};
+    // The work since the last checkpoint of this run is lost: the job goes back to that moment.
+    const JobRun& run = runs_[job];
+    const Duration ran{std::max<std::int64_t>(0, (now_ - run.works_from).ms)};
     const std::int64_t interval = options_.faults.checkpoint_interval.ms;
     const Duration lost{interval == 0 ? 0 : ran.ms % interval};
     const Work undone =
-        rates_.done_in_last(job, lost, {.from = hold.progress_from, .to = now_, .rate = hold.rate});
-    end_hold(job);
+        rates_.done_in_last(job, lost, {.from = run.progress_from, .to = now_, .rate = run.rate});
+    end_run(job);
     left_[job] += undone;
     FL_CHECK(left_[job] <= reference_work(workload_.durations[job]),
              "job {} loses work it never did", job.row());
-    Event event = hold_event(EventKind::kEvicted, job, hold.number);
+    Event event = run_event(EventKind::kEvicted, job, run.number);
     event.lost = lost;
     events_.push_back(event);
   }
@@ -163,7 +163,7 @@ std::span<const SpeedChange> SimBackend::expect(Time now, std::span<Step> steps)
   FL_CHECK(now >= now_, "steps of {} ms come at {} ms", now.ms, now_.ms);
   now_ = now;
   for (Step& step : steps) {
-    step.kind == Step::Kind::kStop ? end_hold(step.job) : begin_hold(now, step);
+    step.kind == Step::Kind::kStop ? end_run(step.job) : begin_run(now, step);
   }
   // A gang's share of its links is known once all steps have started and stopped gangs.
   change_rates();
@@ -182,23 +182,23 @@ void SimBackend::estimate(Step& step) const {
 }
 
 // Copies add their speeds and begin together, when the last of them is ready.
-void SimBackend::begin_hold(Time now, Step& step) {
+void SimBackend::begin_run(Time now, Step& step) {
   estimate(step);
   FL_CHECK(!completions_.contains(step.job), "job {} runs already", step.job.row());
-  Hold& hold = holds_[step.job];
+  JobRun& run = runs_[step.job];
   if (step.copy == 0) {
-    hold = {.number = step.hold, .works_from = now, .progress_from = now};
+    run = {.number = step.run, .works_from = now, .progress_from = now};
   }
   if (faults_.next() != Time::never()) {
     if (step.copy > 0) {
-      hold.gang = gangs_.append(hold.gang, step.gang, step.gpu_masks, step.copy);
+      run.gang = gangs_.append(run.gang, step.gang, step.gpu_masks, step.copy);
     } else {
-      hold.gang = gangs_.add(step.gang);
-      std::ranges::copy(step.gpu_masks, gangs_.gpu_masks(hold.gang).begin());
+      run.gang = gangs_.add(step.gang);
+      std::ranges::copy(step.gpu_masks, gangs_.gpu_masks(run.gang).begin());
     }
   }
-  hold.works_from = hold.progress_from = std::max(hold.works_from, now + step.overhead);
-  hold.alone.fixed += step.rate.fixed;
+  run.works_from = run.progress_from = std::max(run.works_from, now + step.overhead);
+  run.alone.fixed += step.rate.fixed;
   if (network_) network_->begin(step.job, step.copy, step.gang, step.rate);
 }
 
@@ -207,19 +207,19 @@ void SimBackend::start(Step& step) {
     step.rate = share->rate;
     step.locality = share->locality;
   }
-  Hold& hold = holds_[step.job];
-  hold.rate.fixed += step.rate.fixed;
+  JobRun& run = runs_[step.job];
+  run.rate.fixed += step.rate.fixed;
   if (step.copy + 1 < step.copies) return;
   FL_CHECK(left_[step.job].fixed > 0, "job {} has no work left", step.job.row());
-  completions_.set(step.job, hold.progress_from + time_to_finish(left_[step.job], hold.rate));
+  completions_.set(step.job, run.progress_from + time_to_finish(left_[step.job], run.rate));
 }
 
 // Settles the job's work at now_.
-void SimBackend::end_hold(JobId job) {
+void SimBackend::end_run(JobId job) {
   left_[job] = left_at(job, now_);
   completions_.erase(job);
   rates_.clear(job);
-  gangs_.release(std::exchange(holds_[job].gang, {}));
+  gangs_.release(std::exchange(runs_[job].gang, {}));
   if (network_) network_->end(job);
 }
 
@@ -229,31 +229,31 @@ void SimBackend::change_rates() {
   if (!network_) return;
   for (JobId job : network_->update()) {
     if (!completions_.contains(job)) continue;  // it starts just now
-    const Rate rate{holds_[job].alone.fixed - network_->lost(job).fixed};
-    if (rate == holds_[job].rate) continue;
+    const Rate rate{runs_[job].alone.fixed - network_->lost(job).fixed};
+    if (rate == runs_[job].rate) continue;
     change_rate(job, rate);
     speed_changes_.push_back({job, rate});
   }
 }
 
 void SimBackend::change_rate(JobId job, Rate rate) {
-  Hold& hold = holds_[job];
-  if (now_ > hold.progress_from) {
+  JobRun& run = runs_[job];
+  if (now_ > run.progress_from) {
     left_[job] = left_at(job, now_);
     // Only if a failure may undo this progress.
     if (options_.faults.checkpoint_interval.ms > 0 && faults_.next() != Time::never()) {
-      rates_.add(job, {.from = hold.progress_from, .to = now_, .rate = hold.rate});
+      rates_.add(job, {.from = run.progress_from, .to = now_, .rate = run.rate});
     }
-    hold.progress_from = now_;
+    run.progress_from = now_;
   }
-  hold.rate = rate;
-  completions_.set(job, hold.progress_from + time_to_finish(left_[job], rate));
+  run.rate = rate;
+  completions_.set(job, run.progress_from + time_to_finish(left_[job], rate));
 }
 
 Work SimBackend::left_at(JobId job, Time now) const {
-  const Hold& hold = holds_[job];
-  if (now <= hold.progress_from) return left_[job];
-  return left_[job] - progress(hold.rate, now - hold.progress_from);
+  const JobRun& run = runs_[job];
+  if (now <= run.progress_from) return left_[job];
+  return left_[job] - progress(run.rate, now - run.progress_from);
 }
 
 Duration SimBackend::remaining(JobId job) const {

@@ -1,12 +1,12 @@
 // The simulated world: clock, arrivals, progress of running jobs, completions, costs and faults.
 //
 // Invariants:
-//  1. Progress is exact: work left is settled only when a hold begins or ends or, with contention,
+//  1. Progress is exact: work left is settled only when a run begins or ends or, with contention,
 //     its rate changes; by integer products.
 //  2. Arrivals are a sorted array with a cursor, completions an indexed heap: O(log running) per
 //     start, stop and finish; no allocation once warm.
 //  3. A rate changes at the very moment at which a gang that shares links with the job's begins or
-//     ends its hold: at most once at that instant, by expect(), when all of them have come and gone.
+//     ends its run: at most once at that instant, by expect(), when all of them have come and gone.
 //  4. It ends when nothing can change any more: no arrival left, no job running, and every node up.
 #pragma once
 
@@ -54,8 +54,8 @@ class SimBackend : public Backend, public ExactWork {
 
  private:
   // The current run of a running job.
-  struct Hold {
-    HoldId number = 0;
+  struct JobRun {
+    RunId number = 0;
     GangRef gang;        // all copies; only where nodes may fail
     Time works_from;     // the end of its overhead
     Time progress_from;  // the same, or when its rate changed last
@@ -63,9 +63,9 @@ class SimBackend : public Backend, public ExactWork {
     Rate rate;
   };
 
-  void begin_hold(Time now, Step& step);
+  void begin_run(Time now, Step& step);
   void start(Step& step);
-  void end_hold(JobId job);
+  void end_run(JobId job);
   void change_rates();
   void change_rate(JobId job, Rate rate);
   Time next_arrival() const;
@@ -88,7 +88,7 @@ class SimBackend : public Backend, public ExactWork {
   std::size_t next_arrival_ = 0;
   IndexedHeap<Time, JobId> completions_;
   IdVector<JobId, Work> left_;  // at progress_from, for a running job
-  IdVector<JobId, Hold> holds_;
+  IdVector<JobId, JobRun> runs_;
   std::optional<Network> network_;  // with contention
   RateHistory rates_;
   std::vector<SpeedChange> speed_changes_;

@@ -185,7 +185,7 @@ TEST(Simulation, EventsOfOneInstantComeTogetherFinishesFirst) {
   EXPECT_EQ(world.policy.seen, expected);
 }
 
-TEST(Simulation, CostsAreOverheadAtTheBeginningOfAHold) {
+TEST(Simulation, CostsAreOverheadAtTheBeginningOfARun) {
   World world({.costs = {.start = seconds(10)}, .faults = {}});
   world.job(0, 1, 5'000);
   world.run();
@@ -277,7 +277,7 @@ TEST(Simulation, AJobThatWouldFitWithFewerGpusIsRejectedOnlyIfThePolicyIsNotElas
 }
 
 // 2 GPUs for 20 s, none for 10 s, 2 for 10 s.
-TEST(Simulation, AttainedServiceAddsUpOverTheHoldsOfAJob) {
+TEST(Simulation, AttainedServiceAddsUpOverTheRunsOfAJob) {
   World world;
   world.job(0, 2, 60'000);
   std::vector<std::int64_t> attained_gpu_s;
@@ -445,7 +445,7 @@ TEST(Simulation, TimeSlicesAtOddMomentsLoseNoWork) {
   Time next{1};
   world.policy.extra = [&next](const View& view, Plan& plan) {
     const bool woke = view.news.back().kind == EventKind::kWoke;
-    if (woke && plan.holds(JobId(0))) plan.stop(JobId(0), StopCause::kTurn);
+    if (woke && plan.has_gang(JobId(0))) plan.stop(JobId(0), StopCause::kTurn);
     if (woke && !view.running.empty()) {
       plan.take(NodeId(1), 3);
       plan.place(JobId(0));
@@ -479,7 +479,7 @@ TEST(Costs, OfACopyAreItsExchangesAndItsEfficiency) {
   EXPECT_EQ(half.rate_of_copy(Rate::of(2)), Rate::of(0.8));
 }
 
-TEST(Simulation, AGpuThatGoesDownEvictsOnlyTheJobThatHoldsIt) {
+TEST(Simulation, AGpuThatGoesDownEvictsOnlyTheJobOnIt) {
   FaultOptions faults;
   faults.outages = {{NodeId(0), Time{10'000}, Time{20'000}, 0b0010}};
   World world({.costs = Costs::none(), .faults = faults});

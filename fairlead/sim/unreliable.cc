@@ -59,9 +59,9 @@ void UnreliableBackend::tell(Time at, const Event& event, const JobSpec& spec) {
   }
 }
 
-UnreliableBackend::Hold* UnreliableBackend::hold_of(JobId job, HoldId number) {
-  const auto found = holds_.find({job, number});
-  return found == holds_.end() ? nullptr : &found->second;
+UnreliableBackend::JobRun* UnreliableBackend::run_of(JobId job, RunId number) {
+  const auto found = runs_.find({job, number});
+  return found == runs_.end() ? nullptr : &found->second;
 }
 
 // Handles the events of the exact world.
@@ -81,7 +81,7 @@ void UnreliableBackend::see(const Batch& batch) {
     }
     if (event.kind == EventKind::kFinished) done_.insert(event.job);
     if (event.kind == EventKind::kFinished || event.kind == EventKind::kEvicted) {
-      holds_.erase({event.job, event.hold});
+      runs_.erase({event.job, event.run});
     }
     tell(batch.now, event);
   }
@@ -131,7 +131,7 @@ bool UnreliableBackend::is_unfinished() const {
   const auto goes_on = [](const auto& entry) {
     return entry.second.act != Act::kFailGpus && entry.second.act != Act::kOperate;
   };
-  return !notices_.empty() || !holds_.empty() || std::ranges::any_of(deeds_, goes_on);
+  return !notices_.empty() || !runs_.empty() || std::ranges::any_of(deeds_, goes_on);
 }
 
 Batch UnreliableBackend::report(Time now) {
@@ -190,37 +190,37 @@ void UnreliableBackend::carry_out(Time now, std::span<const Step> steps) {
 }
 
 void UnreliableBackend::plan_stop(const Step& step, Time at) {
-  LastHolds& last = last_holds_.grow_to(step.job);
-  if (step.hold <= last.stopped) return;
-  last.stopped = step.hold;
-  if (Hold* hold = hold_of(step.job, step.hold)) hold->is_stopping = true;
+  LastRuns& last = last_runs_.grow_to(step.job);
+  if (step.run <= last.stopped) return;
+  last.stopped = step.run;
+  if (JobRun* run = run_of(step.job, step.run)) run->is_stopping = true;
   const Time stopped = at + drawn(options_.stop_max);
-  deeds_.insert({stopped, {.act = Act::kStop, .job = step.job, .hold = step.hold}});
+  deeds_.insert({stopped, {.act = Act::kStop, .job = step.job, .run = step.run}});
 }
 
 void UnreliableBackend::plan_start(const Step& step, Time at) {
-  LastHolds& last = last_holds_.grow_to(step.job);
-  if (step.hold <= last.started) return;
-  Hold& hold = holds_[{step.job, step.hold}];
-  hold.slices.insert(hold.slices.end(), step.gang.begin(), step.gang.end());
-  hold.masks.insert(hold.masks.end(), step.gpu_masks.begin(), step.gpu_masks.end());
-  hold.copies.push_back(step);
+  LastRuns& last = last_runs_.grow_to(step.job);
+  if (step.run <= last.started) return;
+  JobRun& run = runs_[{step.job, step.run}];
+  run.slices.insert(run.slices.end(), step.gang.begin(), step.gang.end());
+  run.masks.insert(run.masks.end(), step.gpu_masks.begin(), step.gpu_masks.end());
+  run.copies.push_back(step);
   if (step.copy + 1 < step.copies) return;
-  last.started = step.hold;
+  last.started = step.run;
   const Time starts = at + drawn(options_.start_max);
-  deeds_.insert({starts, {.act = Act::kStart, .job = step.job, .hold = step.hold}});
+  deeds_.insert({starts, {.act = Act::kStart, .job = step.job, .run = step.run}});
 }
 
 void UnreliableBackend::act(const Deed& deed) {
   switch (deed.act) {
     case Act::kStart: {
-      Hold* const hold = hold_of(deed.job, deed.hold);
-      if (hold == nullptr || hold->is_stopping) return;
-      hold->is_to_start = true;
+      JobRun* const run = run_of(deed.job, deed.run);
+      if (run == nullptr || run->is_stopping) return;
+      run->is_to_start = true;
       return;
     }
     case Act::kStop:
-      return stop(deed.job, deed.hold);
+      return stop(deed.job, deed.run);
     case Act::kFailGpus:
       return fail_gpus(deed.node);
     case Act::kMendGpus: {
@@ -235,13 +235,13 @@ void UnreliableBackend::act(const Deed& deed) {
 }
 
 // A GPU is busy as long as a gang runs on it inside, even if the engine does not know it; the same applies to a job.
-bool UnreliableBackend::are_free(JobId job, const Hold& hold) const {
-  for (const auto& [key, other] : holds_) {
+bool UnreliableBackend::are_free(JobId job, const JobRun& run) const {
+  for (const auto& [key, other] : runs_) {
     if (!other.is_inside) continue;
     if (key.first == job) return false;
-    for (std::size_t i = 0; i < hold.slices.size(); ++i) {
+    for (std::size_t i = 0; i < run.slices.size(); ++i) {
       for (std::size_t k = 0; k < other.slices.size(); ++k) {
-        if (hold.slices[i].node == other.slices[k].node && (hold.masks[i] & other.masks[k]) != 0) {
+        if (run.slices[i].node == other.slices[k].node && (run.masks[i] & other.masks[k]) != 0) {
           return false;
         }
       }
@@ -251,92 +251,92 @@ bool UnreliableBackend::are_free(JobId job, const Hold& hold) const {
 }
 
 // Some of its GPUs.
-bool UnreliableBackend::are_lost(const Hold& hold) const {
-  for (std::size_t i = 0; i < hold.slices.size(); ++i) {
-    const NodeId node = hold.slices[i].node;
-    if (((gpus_lost_[node] | down_inside_[node]) & hold.masks[i]) != 0) return true;
+bool UnreliableBackend::are_lost(const JobRun& run) const {
+  for (std::size_t i = 0; i < run.slices.size(); ++i) {
+    const NodeId node = run.slices[i].node;
+    if (((gpus_lost_[node] | down_inside_[node]) & run.masks[i]) != 0) return true;
   }
   return false;
 }
 
 std::vector<UnreliableBackend::Running> UnreliableBackend::running() const {
   std::vector<Running> running;
-  for (const auto& [key, hold] : holds_) {
-    if (hold.is_inside) running.push_back({key.first, key.second, hold.slices, hold.masks});
+  for (const auto& [key, run] : runs_) {
+    if (run.is_inside) running.push_back({key.first, key.second, run.slices, run.masks});
   }
   return running;
 }
 
 void UnreliableBackend::try_starts() {
-  for (auto at = holds_.begin(); at != holds_.end();) {
+  for (auto at = runs_.begin(); at != runs_.end();) {
     const auto [job, number] = at->first;
-    Hold& hold = at->second;
+    JobRun& run = at->second;
     ++at;  // a start that fails removes its run
-    if (!hold.is_to_start || hold.is_inside || hold.is_stopping) continue;
-    if (are_free(job, hold)) start(job, number, hold);
+    if (!run.is_to_start || run.is_inside || run.is_stopping) continue;
+    if (are_free(job, run)) start(job, number, run);
   }
 }
 
-void UnreliableBackend::start(JobId job, HoldId number, Hold& hold) {
-  Event event{.kind = EventKind::kStartFailed, .job = job, .hold = number};
+void UnreliableBackend::start(JobId job, RunId number, JobRun& run) {
+  Event event{.kind = EventKind::kStartFailed, .job = job, .run = number};
   if (done_.contains(job)) {
     event.kind = EventKind::kFinished;
-  } else if (are_lost(hold)) {
+  } else if (are_lost(run)) {
     event.reason = "a GPU is gone";
   } else if (happens(options_.start_fails)) {
     event.reason = "it failed to start";
   } else {
     std::size_t at = 0;
-    for (Step& step : hold.copies) {
+    for (Step& step : run.copies) {
       const std::size_t size = step.gang.size();
-      step.gang = Gang(hold.slices).subspan(at, size);
-      step.gpu_masks = std::span<const std::uint64_t>(hold.masks).subspan(at, size);
+      step.gang = Gang(run.slices).subspan(at, size);
+      step.gpu_masks = std::span<const std::uint64_t>(run.masks).subspan(at, size);
       at += size;
     }
-    hold.is_inside = true;
-    tell_speeds(inside_.expect(now_, hold.copies));
-    for (const Step& step : hold.copies) event.overhead = std::max(event.overhead, step.overhead);
+    run.is_inside = true;
+    tell_speeds(inside_.expect(now_, run.copies));
+    for (const Step& step : run.copies) event.overhead = std::max(event.overhead, step.overhead);
     event.kind = EventKind::kStarted;
     return tell(now_ + event.overhead, event);
   }
-  holds_.erase({job, number});
+  runs_.erase({job, number});
   tell(now_, event);
 }
 
-void UnreliableBackend::end_inside(JobId job, HoldId number) {
+void UnreliableBackend::end_inside(JobId job, RunId number) {
   Step step;
   step.job = job;
-  step.hold = number;
+  step.run = number;
   tell_speeds(inside_.expect(now_, {&step, 1}));
 }
 
 // Reports the speeds of other gangs that share links with the gang that started or ended.
 void UnreliableBackend::tell_speeds(std::span<const SpeedChange> changes) {
   for (const SpeedChange& change : changes) {
-    for (const auto& [key, hold] : holds_) {
-      if (key.first != change.job || !hold.is_inside) continue;
-      Event event{.kind = EventKind::kProgress, .job = key.first, .hold = key.second};
+    for (const auto& [key, run] : runs_) {
+      if (key.first != change.job || !run.is_inside) continue;
+      Event event{.kind = EventKind::kProgress, .job = key.first, .run = key.second};
       event.rate = change.rate;
       tell(now_, event);
     }
   }
 }
 
-void UnreliableBackend::stop(JobId job, HoldId number) {
-  Event event{.kind = EventKind::kStopped, .job = job, .hold = number};
-  Hold* const hold = hold_of(job, number);
-  if (hold != nullptr && hold->is_inside && happens(options_.stop_fails)) {
+void UnreliableBackend::stop(JobId job, RunId number) {
+  Event event{.kind = EventKind::kStopped, .job = job, .run = number};
+  JobRun* const run = run_of(job, number);
+  if (run != nullptr && run->is_inside && happens(options_.stop_fails)) {
     event.kind = EventKind::kStopFailed;
     event.reason = "it does not die";
     const Time again = now_ + Duration{1 + drawn(options_.stop_max).ms};
-    deeds_.insert({again, {.act = Act::kStop, .job = job, .hold = number}});
+    deeds_.insert({again, {.act = Act::kStop, .job = job, .run = number}});
     return tell(now_, event);
   }
-  if (hold != nullptr && hold->is_inside) end_inside(job, number);
-  holds_.erase({job, number});
+  if (run != nullptr && run->is_inside) end_inside(job, number);
+  runs_.erase({job, number});
   tell(now_, event);
   // Its finish may have been reported for an earlier run, when this one had started.
-  if (done_.contains(job)) tell(now_, {.kind = EventKind::kFinished, .job = job, .hold = number});
+  if (done_.contains(job)) tell(now_, {.kind = EventKind::kFinished, .job = job, .run = number});
 }
 
 // When the first of the node's lost GPUs come back; now, if none are to.
@@ -359,14 +359,14 @@ void UnreliableBackend::fail_gpus(NodeId node) {
   const std::uint64_t lost = rng_.next() & here;
   if (lost == 0) return;
   gpus_lost_[node] |= lost;
-  for (auto at = holds_.begin(); at != holds_.end();) {
+  for (auto at = runs_.begin(); at != runs_.end();) {
     const auto [job, number] = at->first;
-    const Hold& hold = at->second;
+    const JobRun& run = at->second;
     ++at;
-    if (!hold.is_inside || !are_lost(hold)) continue;
+    if (!run.is_inside || !are_lost(run)) continue;
     end_inside(job, number);
-    holds_.erase({job, number});
-    tell(now_, {.kind = EventKind::kEvicted, .job = job, .hold = number});
+    runs_.erase({job, number});
+    tell(now_, {.kind = EventKind::kEvicted, .job = job, .run = number});
   }
   tell(now_, {.kind = EventKind::kGpusDown, .node = node, .gpus = lost});
   const Time back = now_ + Duration{1 + drawn(options_.gpus_back_max).ms};

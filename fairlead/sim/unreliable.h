@@ -46,7 +46,7 @@ class UnreliableBackend : public Backend {
   // The really running gangs, whether the engine knows them or not: each gang's GPUs, by job and run.
   struct Running {
     JobId job;
-    HoldId hold = 0;
+    RunId run = 0;
     std::span<const Slice> slices;
     std::span<const std::uint64_t> gpu_masks;  // beside slices
   };
@@ -59,7 +59,7 @@ class UnreliableBackend : public Backend {
     JobSpec spec;  // spec of an arrival
   };
   // One run, from the step that starts it until its GPUs are free.
-  struct Hold {
+  struct JobRun {
     std::vector<Slice> slices;         // slices of all copies, one after another
     std::vector<std::uint64_t> masks;  // beside slices
     std::vector<Step> copies;          // the steps; their spans are into slices and masks
@@ -72,14 +72,14 @@ class UnreliableBackend : public Backend {
   struct Deed {
     Act act;
     JobId job;
-    HoldId hold = 0;
+    RunId run = 0;
     NodeId node;
     std::uint64_t gpus = 0;
   };
   // The last runs of a job with a received step: a step about these or earlier ones is a repetition.
-  struct LastHolds {
-    HoldId started = 0;
-    HoldId stopped = 0;
+  struct LastRuns {
+    RunId started = 0;
+    RunId stopped = 0;
   };
   template <class T>
   using Agenda = std::multimap<Time, T>;  // equal times in the order of insertion
@@ -95,16 +95,16 @@ class UnreliableBackend : public Backend {
   void plan_start(const Step& step, Time at);
   void plan_stop(const Step& step, Time at);
   void try_starts();
-  void start(JobId job, HoldId number, Hold& hold);
-  void stop(JobId job, HoldId number);
-  void end_inside(JobId job, HoldId number);
+  void start(JobId job, RunId number, JobRun& run);
+  void stop(JobId job, RunId number);
+  void end_inside(JobId job, RunId number);
   void tell_speeds(std::span<const SpeedChange> changes);
-  Hold* hold_of(JobId job, HoldId number);
+  JobRun* run_of(JobId job, RunId number);
   Time next_mend(NodeId node) const;
   void fail_gpus(NodeId node);
   void operate();
-  bool are_free(JobId job, const Hold& hold) const;
-  bool are_lost(const Hold& hold) const;
+  bool are_free(JobId job, const JobRun& run) const;
+  bool are_lost(const JobRun& run) const;
   Batch report(Time now);
   bool is_unfinished() const;
 
@@ -118,8 +118,8 @@ class UnreliableBackend : public Backend {
   bool was_calmed_ = false;
   Agenda<Notice> notices_;
   Agenda<Deed> deeds_;
-  std::map<std::pair<JobId, HoldId>, Hold> holds_;
-  IdVector<JobId, LastHolds> last_holds_;
+  std::map<std::pair<JobId, RunId>, JobRun> runs_;
+  IdVector<JobId, LastRuns> last_runs_;
   std::set<JobId> done_;     // finished inside
   std::vector<JobId> jobs_;  // that have arrived
   std::size_t users_told_ = 0;

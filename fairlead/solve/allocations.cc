@@ -14,7 +14,7 @@ namespace {
 // divisions.
 constexpr double kHair = 1e-9;
 // A row limits the level if its price is at least this fraction of an equal share of all prices.
-constexpr double kHolds = 1e-3;
+constexpr double kBinds = 1e-3;
 // Relative to a feasible demand.
 constexpr double kPossible = 1e-11;
 // Relative to the demand at a given rho, and to rho.
@@ -144,8 +144,8 @@ std::size_t fix_rows(const Shares& raised, ShareProblem& problem, std::size_t ri
   };
   double heaviest = 0;
   for (std::size_t row = 0; row < problem.rows(); ++row) heaviest = std::max(heaviest, weight(row));
-  FL_CHECK(heaviest > 0, "no row holds the level {} of {} rows", raised.objective, rising);
-  const double least = std::min(heaviest, kHolds / static_cast<double>(rising));
+  FL_CHECK(heaviest > 0, "no row binds the level {} of {} rows", raised.objective, rising);
+  const double least = std::min(heaviest, kBinds / static_cast<double>(rising));
   for (std::size_t row = 0; row < problem.rows(); ++row) {
     if (problem.part[row] <= 0 || weight(row) < least) continue;
     problem.floor[row] += problem.part[row] * raised.objective;

@@ -19,7 +19,7 @@
 
 namespace fairlead {
 
-// Holds the workspace: nothing is allocated once it and `out` have reached their largest size.
+// Contains the workspace: nothing is allocated once it and `out` have reached their largest size.
 class SecondPrice {
  public:
   struct User {

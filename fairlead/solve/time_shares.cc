@@ -226,8 +226,8 @@ Result<Shares> raise_from(const ShareProblem& problem, const Start& start, Share
                 .gpu_price = std::vector(problem.types(), 0.0),
                 .turns = start.turns,
                 .by_clp = start.by_clp};
-  const auto holds = [](double price) { return price > 0; };
-  if (std::isinf(limit) || std::ranges::any_of(result.row_price, holds)) return result;
+  const auto binds = [](double price) { return price > 0; };
+  if (std::isinf(limit) || std::ranges::any_of(result.row_price, binds)) return result;
 
   const ShareRows rows = normalised(problem, limit);
   double level = 1;

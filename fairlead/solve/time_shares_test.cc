@@ -110,7 +110,7 @@ TEST(TimeShares, SaysWhenFloorsCannotBeMet) {
   EXPECT_FALSE(maximise(problem, std::vector{1.0}));
 }
 
-TEST(TimeShares, HoldsTheLevelAtZeroForAJobThatCannotRun) {
+TEST(TimeShares, KeepsTheLevelAtZeroForAJobThatCannotRun) {
   const ShareProblem problem{.gpus = {4, 0},
                              .gang = {1, 1},
                              .count = {1, 1},

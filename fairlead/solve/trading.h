@@ -45,7 +45,7 @@ struct Trade {
   friend bool operator==(const Trade&, const Trade&) = default;
 };
 
-// Holds the workspace: nothing is allocated once it and `out` have reached their largest size.
+// Contains the workspace: nothing is allocated once it and `out` have reached their largest size.
 class Trading {
  public:
   // Rows are users, columns GPU types, row by row. `speeds`: <= 0 if unknown or impossible; only

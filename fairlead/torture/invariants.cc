@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kJournal = "journal.flj";
 
 std::string text(TaskId id) {
-  return fmt::format("the task of job {} hold {}", id.job.row(), id.hold);
+  return fmt::format("the task of job {} run {}", id.job.row(), id.run);
 }
 
 // Returns whether the job has a time limit, and had GPUs for so much longer.
@@ -64,7 +64,7 @@ std::string Invariants::after_step(const Tables& tables) {
 std::string Invariants::check_task(const Tables& tables, const SimTask& task) const {
   const JobId job = task.id.job;
   if (!tables.jobs.has(job)) return text(task.id) + " is of a job that is not there";
-  if (task.id.hold > tables.jobs.hold[job]) return text(task.id) + " is of a hold to come";
+  if (task.id.run > tables.jobs.run[job]) return text(task.id) + " is of a run to come";
   const JobState state = tables.jobs.state[job];
   if (task.is_interrupted || task.is_killed) return check_leaving(tables, task);
   if (!tables.jobs.is_here(job)) return text(task.id) + " lives, but its job is done";

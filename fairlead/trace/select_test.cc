@@ -55,7 +55,7 @@ TEST(SelectJobs, AnUnknownUserIsAnError) {
             "--users: no job of anna in t (did you mean ann?)");
 }
 
-TEST(SelectJobs, ALargerSampleHoldsTheSmaller) {
+TEST(SelectJobs, ALargerSampleContainsTheSmaller) {
   std::string text = "job,gpus,submit_s,duration_s\n";
   for (int job = 0; job < 2000; ++job) text += fmt::format("j{},1,0,1\n", job);
   const auto sample = [&](double part) {

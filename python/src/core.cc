@@ -109,18 +109,18 @@ Table users_table(const Summary& summary) {
 
 Table timeline_table(const Metrics& metrics) {
   Texts user;
-  std::vector<double> t, held, entitled, running, waiting;
+  std::vector<double> t, allocated, entitled, running, waiting;
   for (const TimelinePoint& point : timeline_of(metrics)) {
     t.push_back(to_seconds(point.t));
     user.add(point.user);
-    held.push_back(point.gpus_held);
+    allocated.push_back(point.gpus_allocated);
     entitled.push_back(point.gpus_entitled);
     running.push_back(point.jobs_running);
     waiting.push_back(point.jobs_waiting);
   }
   return {{{"t_s", std::move(t)},
            {"user", std::move(user)},
-           {"gpus_held", std::move(held)},
+           {"gpus_held", std::move(allocated)},
            {"gpus_entitled", std::move(entitled)},
            {"jobs_running", std::move(running)},
            {"jobs_waiting", std::move(waiting)}}};

@@ -98,7 +98,7 @@ bool place_job(const PlanOfNow& of, std::int64_t row, const std::string& placeme
   if (!named)
     throw nb::value_error(
         fmt::format("placement must be one of {}: {}", kPlacementChoices, placement).c_str());
-  if (plan.holds(job))
+  if (plan.has_gang(job))
     throw nb::value_error(
         fmt::format("place: job {} already has a gang; stop it first", row).c_str());
   const bool is_placed =
@@ -138,8 +138,8 @@ void bind_view(nb::module_& module) {
       .def_prop_ro(
           "held_gpus",
           [](const ViewOfNow& of) {
-            const auto& held = now(of).jobs.held_gpus;
-            return owned(std::vector<std::uint32_t>(held.begin(), held.end()));
+            const auto& allocated = now(of).jobs.allocated_gpus;
+            return owned(std::vector<std::uint32_t>(allocated.begin(), allocated.end()));
           },
           nb::rv_policy::automatic, "GPUs of each job at present, by row (a copy).")
       .def_prop_ro(
@@ -310,7 +310,7 @@ void bind_plan(nb::module_& module) {
           [](const PlanOfNow& of, std::int64_t row, std::string_view cause) {
             Plan& plan = draft(of);
             const JobId job = here(*of.view, row);
-            if (!plan.holds(job))
+            if (!plan.has_gang(job))
               throw nb::value_error(fmt::format("stop: job {} has no GPUs", row).c_str());
             plan.stop(job, cause_named(cause));
             check(plan);

@@ -47,15 +47,15 @@ describe("the demo's report", { skip }, () => {
     });
   });
 
-  test("has holds, curves and shares that add up to the summary", () => {
-    for (const { label, summary, holds, load, shares } of data.runs) {
+  test("has runs of jobs, curves and shares that add up to the summary", () => {
+    for (const { label, summary, holds: jobRuns, load, shares } of data.runs) {
       const near = (hours, what) =>
         assert.ok(
           Math.abs(hours / summary.gpu_hours - 1) < 0.005,
           `${label}, ${what}: ${hours}, not ${summary.gpu_hours}`,
         );
       const sum = (values) => values.reduce((a, b) => a + b, 0);
-      near(sum(holds.gpus.map((gpus, i) => gpus * holds.for_s[i])) / 3600, "holds");
+      near(sum(jobRuns.gpus.map((gpus, i) => gpus * jobRuns.for_s[i])) / 3600, "holds");
       near((sum(load.gpus_held) * load.bin_s) / 3600, "load");
       near((sum(shares.held.map(sum)) * load.bin_s) / 3600, "shares");
     }

@@ -24,8 +24,8 @@ before(async () => {
   Object.assign(page, await import(pathToFileURL(outfile).href));
 });
 
-// Two nodes, of 4 A and 2 B; bins of 10 s. Job 0 of u holds 4 A from 0 s to 20 s; job 1 of v asks for
-// 4 at 5 s and holds 2 B from 25 s to 40 s; job 2 was rejected.
+// Two nodes, of 4 A and 2 B; bins of 10 s. Job 0 of u has 4 A from 0 s to 20 s; job 1 of v asks for
+// 4 at 5 s and has 2 B from 25 s to 40 s; job 2 was rejected.
 function small() {
   return {
     cluster: {
@@ -103,7 +103,7 @@ describe("what happened", () => {
     const short = page.shortOfShare(run);
     assert.deepEqual([short.user, short.from, short.to], [1, 0, 30]);
     assert.ok(Math.abs(short.missed - 40 / 3600) < 1e-12);
-    assert.ok(Math.abs(short.part - 0.2) < 1e-12, "of 50 GPU-seconds it held 10");
+    assert.ok(Math.abs(short.part - 0.2) < 1e-12, "of 50 GPU-seconds it had 10");
     run.shares.held = run.shares.entitled;
     assert.equal(page.shortOfShare(run), null);
   });
@@ -145,7 +145,7 @@ describe("GPU types", () => {
       [...masks].map((mask) => page.typesName(data.cluster, mask)),
       ["A", "B", "–"],
     );
-    assert.deepEqual(page.heldByType(data, run), [
+    assert.deepEqual(page.usedByType(data, run), [
       [4, 4, 0, 0],
       [0, 0, 1, 2],
     ]);

@@ -42,7 +42,7 @@ function world(n) {
     job(2, "bob", 2, "running", { on: [{ node: "v100", gpus: [4, 5] }] }),
     job(3, "cy", 1, "starting", { name: EVIL, on: [{ node: "k80", gpus: [8] }] }),
     job(4, "ann", 8, "waiting", {
-      reason: "waits for 8 GPUs of one node: 2 of v100 are free, and bob has held less than he is entitled to",
+      reason: "waits for 8 GPUs of one node: 2 of v100 are free, and bob has had less than he is entitled to",
     }),
     job(5, "dora-with-a-rather-long-account-name", 2, "suspended", {
       reason: "suspended: ann and bob are behind in their shares; it goes on within 2 min",
@@ -152,9 +152,9 @@ async function nextPoll(page) {
 }
 
 describe("the live page", () => {
-  test("shows who holds which GPU, the queue with its reasons, and the users", async () => {
+  test("shows who has which GPU, the queue with its reasons, and the users", async () => {
     await on({}, async (page, faults) => {
-      assert.deepEqual(await page.locator(".gpu.held").count(), 8);
+      assert.deepEqual(await page.locator(".gpu.busy").count(), 8);
       assert.match(await page.locator(".gpu").nth(4).innerText(), /4 bob\s+#2 resnet-sweep-2/);
       assert.match(await page.locator(".gpu").nth(6).innerText(), /6 dora.*\s+#5 stopping/);
       assert.match(await page.locator("#gpus").innerText(), /k80 4 GPUs, K80, cordoned: no new jobs/);
@@ -162,7 +162,7 @@ describe("the live page", () => {
       const queue = await page.locator("#queue li").allInnerTexts();
       assert.equal(queue.length, 4);
       assert.match(queue[0], /#4 resnet-sweep-4 ann\s+8 GPUs, waiting, \d+ min old\s+waits for 8 GPUs of one node/);
-      assert.match(await page.locator("#users li").first().innerText(), /ann\s+2 tickets, 5.6 GPU-hours\s+holds 4 of 4.8/);
+      assert.match(await page.locator("#users li").first().innerText(), /ann\s+2 tickets, 5.6 GPU-hours\s+has 4 of 4.8/);
       assert.equal(await page.title(), "3 running, 4 waiting: Fairlead");
       assert.deepEqual(faults, []);
     });

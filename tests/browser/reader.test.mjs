@@ -59,17 +59,17 @@ describe("the timeline", () => {
   test("tells who is under the cursor, shares it with the map, and opens the job", async () => {
     await on(browser, files.plain, {}, async (page) => {
       const line = page.locator(".cursor-line");
-      const { holds } = plain.runs[0];
-      const longest = holds.job.map((_, i) => holds.end_s[i] - holds.begin_s[i]);
-      const hold = longest.indexOf(Math.max(...longest));
-      const [t, end] = [(holds.begin_s[hold] + holds.end_s[hold]) / 2, Math.max(...holds.end_s)];
-      const id = plain.jobs.id[holds.job[hold]];
+      const { holds: jobRuns } = plain.runs[0];
+      const longest = jobRuns.job.map((_, i) => jobRuns.end_s[i] - jobRuns.begin_s[i]);
+      const jobRun = longest.indexOf(Math.max(...longest));
+      const [t, end] = [(jobRuns.begin_s[jobRun] + jobRuns.end_s[jobRun]) / 2, Math.max(...jobRuns.end_s)];
+      const id = plain.jobs.id[jobRuns.job[jobRun]];
       await timeline(page).scrollIntoViewIfNeeded();
       const { x, y, width, height } = await timeline(page).boundingBox();
       const left = 120; // the sample's nodes are in the order shown, so its GPUs are places
       await page.mouse.click(
         x + left + ((width - left - 2) * t) / end,
-        y + ((height - 24) * (holds.gpu[hold] + 0.5)) / 192,
+        y + ((height - 24) * (jobRuns.gpu[jobRun] + 0.5)) / 192,
       );
       assert.match(await line.innerText(), new RegExp(id));
       await page.locator(".map").focus();

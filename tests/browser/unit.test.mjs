@@ -12,7 +12,7 @@ const page = {};
 
 before(async () => {
   const esbuild = createRequire(join(root, "web/package.json"))("esbuild");
-  const names = ["format", "series", "cluster", "holds", "bands", "raster", "notes"];
+  const names = ["format", "series", "cluster", "job_runs", "bands", "raster", "notes"];
   const contents = names.map((name) => `export * from "./src/${name}";`).join("\n");
   const outfile = join(out, "parts.mjs");
   await esbuild.build({
@@ -107,13 +107,13 @@ describe("curves", () => {
 });
 
 describe("stays", () => {
-  test("are a job's holds that begin and end together, and know when it moved", () => {
+  test("are a job's runs that begin and end together, and know when it moved", () => {
     const row = (gpu, gpus, begin_s, end_s, tier) => ({ gpu, gpus, begin_s, end_s, tier });
     const rows = [row(0, 2, 0, 5, 2), row(8, 2, 0, 5, 2), row(0, 4, 7, 9, 1), row(0, 4, 9, 12, 1)];
-    const holds = { resolution_s: 0, job: [3, 3, 3, 3] };
+    const jobRuns = { resolution_s: 0, job: [3, 3, 3, 3] };
     for (const key of ["gpu", "gpus", "begin_s", "end_s", "tier"])
-      holds[key] = rows.map((r) => r[key]);
-    const stays = page.staysOf(page.holdsOf({ holds }), 3);
+      jobRuns[key] = rows.map((r) => r[key]);
+    const stays = page.staysOf(page.jobRunsOf({ holds: jobRuns }), 3);
     assert.deepEqual(
       stays.map((s) => [s.begin, s.gpus, s.tier, s.moved]),
       [
@@ -122,7 +122,7 @@ describe("stays", () => {
         [9, 4, 1, false],
       ],
     );
-    assert.deepEqual(page.staysOf(page.holdsOf({ holds }), 2), []);
+    assert.deepEqual(page.staysOf(page.jobRunsOf({ holds: jobRuns }), 2), []);
   });
 });
 
@@ -139,7 +139,7 @@ describe("the picture of the timeline", () => {
     const black = [[0, 0, 0]];
     const classes = new Uint8Array(200);
     const raster = page.rasterize(
-      page.holdsOf(run),
+      page.jobRunsOf(run),
       layout.placeOfGpu,
       seen,
       columns,
@@ -154,12 +154,12 @@ describe("the picture of the timeline", () => {
     }
     assert.ok(
       raster.cover.every((part) => part <= 1.001),
-      "no cell is held more than whole",
+      "no cell is used more than whole",
     );
-    return { held: sum * ((view.t1 - view.t0) / columns), bands, seen };
+    return { used: sum * ((view.t1 - view.t0) / columns), bands, seen };
   }
 
-  function held({ t0, t1, p0, p1 }) {
+  function used({ t0, t1, p0, p1 }) {
     const layout = page.layoutOf(data.cluster);
     let sum = 0;
     run.holds.job.forEach((_, i) => {
@@ -171,7 +171,7 @@ describe("the picture of the timeline", () => {
     return sum;
   }
 
-  test("holds exactly the GPU time of its view, at every zoom", () => {
+  test("has exactly the GPU time of its view, at every zoom", () => {
     const views = [
       [{ t0: 0, t1: end, p0: 0, p1: 72 }, 400, "GPU"],
       [{ t0: 0, t1: end, p0: 0, p1: 72 }, 40, "node"],
@@ -181,9 +181,9 @@ describe("the picture of the timeline", () => {
       [{ t0: end / 5, t1: end / 2, p0: 20.3, p1: 51.8 }, 12, "node"],
     ];
     for (const [view, height, unit] of views) {
-      const { held: inPicture, bands, seen } = painted(view, height, 37);
+      const { used: inPicture, bands, seen } = painted(view, height, 37);
       assert.equal(bands.unit, unit);
-      const expected = held(seen);
+      const expected = used(seen);
       assert.ok(
         Math.abs(inPicture - expected) <= 1e-4 * expected + 1e-6,
         `${unit}: ${inPicture}, not ${expected}`,

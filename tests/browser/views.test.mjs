@@ -89,17 +89,17 @@ describe("at a glance", () => {
 });
 
 describe("shares", () => {
-  test("are stacked to all that is held, beside entitlements and lags", async () => {
+  test("are stacked to all that is in use, beside entitlements and lags", async () => {
     await on(browser, files.plain, {}, async (page) => {
       const figure = (title) => page.locator("#users figure", { hasText: title });
-      const held = figure("GPUs in use, users stacked");
-      const names = await held.locator(".legend li").allInnerTexts();
+      const used = figure("GPUs in use, users stacked");
+      const names = await used.locator(".legend li").allInnerTexts();
       const [{ shares }] = plain.runs;
       const top = shares.user.slice(0, 6).map((user) => plain.users[user]);
       assert.deepEqual(names, ["all others", ...top.reverse()]);
-      await held.locator(".chart").focus();
+      await used.locator(".chart").focus();
       await page.keyboard.press("PageDown");
-      const values = (await text(held.locator(".tip"))).split("\n").slice(1).map(parseFloat);
+      const values = (await text(used.locator(".tip"))).split("\n").slice(1).map(parseFloat);
       const sum = values.reduce((a, b) => a + b, 0);
       assert.ok(Math.abs(sum - plain.runs[0].load.gpus_held[10]) < 0.5, `${values}`);
       assert.match(await text(figure("Entitled GPUs")), /a fair division of the GPUs/);
@@ -129,8 +129,8 @@ describe("GPU types", () => {
       );
       assert.match(await text(page.locator(".cursor-line")), /\(V100\)/);
       await page.getByLabel("Ran on").selectOption({ label: "K80" });
-      const { holds } = plain.runs[0];
-      const jobs = new Set(holds.job.filter((_, i) => holds.gpu[i] >= 120));
+      const { holds: jobRuns } = plain.runs[0];
+      const jobs = new Set(jobRuns.job.filter((_, i) => jobRuns.gpu[i] >= 120));
       assert.match(
         await text(page.locator("#jobs .figure")),
         new RegExp(`^${jobs.size} of 400 jobs`),
@@ -360,7 +360,7 @@ describe("files", () => {
     return { name: download.suggestedFilename(), bytes: readFileSync(path) };
   };
 
-  test("hold a chart as SVG, PNG and CSV", async () => {
+  test("contain a chart as SVG, PNG and CSV", async () => {
     await on(browser, files.plain, {}, async (page) => {
       const figure = page.locator("#users figure").first();
       await figure.locator("summary").click();
@@ -416,7 +416,7 @@ describe("files", () => {
     });
   });
 
-  test("hold the timeline in view and the jobs found", async () => {
+  test("contain the timeline in view and the jobs found", async () => {
     await on(browser, files.plain, {}, async (page) => {
       await page.locator("#timeline summary").click();
       const svg = await saved(page, () =>
@@ -441,11 +441,11 @@ describe("files", () => {
         [0, 1].every((run) => plain.runs[run].outcome.finish_s[i] !== null),
       );
       assert.equal(points.bytes.toString().match(/M[\d.]+ [\d.]+h2/g).length, both.length);
-      const holds = await saved(page, () =>
+      const jobRuns = await saved(page, () =>
         page.getByRole("button", { name: "Save as CSV: timeline" }).click(),
       );
       assert.equal(
-        holds.bytes.toString().trim().split("\r\n").length,
+        jobRuns.bytes.toString().trim().split("\r\n").length,
         1 + plain.runs[0].holds.job.length,
       );
       await page.locator("#job-filter").fill("job-0000");

@@ -41,7 +41,7 @@ TEST_F(NetworkRun, CountsPlacementsAndTheTimeThatGangsWait) {
   const json summary = read_json("out/summary.json");
   EXPECT_EQ(summary["placements"], json({{"pair", 1}, {"node", 0}, {"rack", 2}, {"spine", 0}}));
   EXPECT_NEAR(summary["makespan_s"], 75, 0.002);
-  // a: 2 x (45 s x 2/3 + 30 s x 1/2). b: 2 x 45 s x 2/3. Held: 2 x 75 s + 2 x 45 s + 30 s.
+  // a: 2 x (45 s x 2/3 + 30 s x 1/2). b: 2 x 45 s x 2/3. Allocated: 2 x 75 s + 2 x 45 s + 30 s.
   EXPECT_NEAR(summary["comm_time_share"], (90.0 + 60.0) / 270, 1e-4);
   EXPECT_NEAR(summary["gpu_hours"], 270.0 / 3600, 1e-6);
 }

@@ -409,7 +409,7 @@ TEST_P(BackendContract, IsKept) {
   EXPECT_GT(stops, 0);
 }
 
-// A step is identified by its job and hold. A simulated world carries out steps in expect(), so it
+// A step is identified by its job and run. A simulated world carries out steps in expect(), so it
 // always keeps this rule.
 TEST_P(BackendContract, AStepThatIsCarriedOutTwiceHasTheEffectOfOne) {
   for (std::uint64_t seed = 0; seed < GetParam().seeds; ++seed) {
@@ -432,11 +432,11 @@ class Liar : public Backend {
         return {.now = Time{5'000}};
       case 2:
         events_ = {{.kind = EventKind::kArrived, .job = JobId(0)},
-                   {.kind = EventKind::kFinished, .job = JobId(1), .hold = 1}};
+                   {.kind = EventKind::kFinished, .job = JobId(1), .run = 1}};
         return {.now = Time{20'000}, .events = events_};
       case 3:
-        events_ = {{.kind = EventKind::kStarted, .job = JobId(0), .hold = 1},
-                   {.kind = EventKind::kStartFailed, .job = JobId(0), .hold = 1}};
+        events_ = {{.kind = EventKind::kStarted, .job = JobId(0), .run = 1},
+                   {.kind = EventKind::kStartFailed, .job = JobId(0), .run = 1}};
         return {.now = Time{20'000}, .events = events_};
       default:
         return {.now = Time{20'000}, .ended = true};
@@ -457,18 +457,18 @@ TEST(WatchedBackend, NotesEachPromiseThatIsBroken) {
   Liar liar;
   WatchedBackend watched(liar);
   const Step steps[] = {
-      {.kind = Step::Kind::kPlace, .job = JobId(0), .hold = 1},
-      {.kind = Step::Kind::kPlace, .job = JobId(0), .hold = 2},
-      {.kind = Step::Kind::kStop, .job = JobId(0), .hold = 2},
+      {.kind = Step::Kind::kPlace, .job = JobId(0), .run = 1},
+      {.kind = Step::Kind::kPlace, .job = JobId(0), .run = 2},
+      {.kind = Step::Kind::kStop, .job = JobId(0), .run = 2},
   };
   watched.carry_out({}, steps);
   for (int i = 0; i < 5; ++i) watched.wait(Time{i == 0 ? 10'000 : 30'000}, false);
   EXPECT_EQ(watched.broken(),
             (std::vector<std::string>{
                 "0s: an instant beyond the one to wait for", "20s: an instant before the last",
-                "20s, j1#1: an event about a hold that no step began",
+                "20s, j1#1: an event about a run that no step began",
                 "20s: the jobs are not those of the arrivals",
-                "20s, j0#1: it started, and its start failed", "20s, j0#2: its hold never ends",
+                "20s, j0#1: it started, and its start failed", "20s, j0#2: its run never ends",
                 "20s, j0#2: its stop is never told"}));
 }
 

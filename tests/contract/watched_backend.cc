@@ -6,9 +6,9 @@
 
 namespace fairlead {
 
-void WatchedBackend::check(bool is_kept, std::string_view promise, JobId job, HoldId hold) {
+void WatchedBackend::check(bool is_kept, std::string_view promise, JobId job, RunId run) {
   if (is_kept) return;
-  const std::string about = job.is_none() ? "" : fmt::format(", j{}#{}", job.row(), hold);
+  const std::string about = job.is_none() ? "" : fmt::format(", j{}#{}", job.row(), run);
   broken_.push_back(fmt::format("{}s{}: {}", to_seconds(last_), about, promise));
 }
 
@@ -33,16 +33,16 @@ Batch WatchedBackend::wait(Time until, bool awaited) {
 }
 
 void WatchedBackend::watch(const Event& event) {
-  if (!is_about_hold(event.kind)) return;
-  const auto hold = holds_.find({event.job, event.hold});
-  check(hold != holds_.end(), "an event about a hold that no step began", event.job, event.hold);
-  if (hold != holds_.end()) hold->second.told.insert(event.kind);
+  if (!is_about_run(event.kind)) return;
+  const auto run = runs_.find({event.job, event.run});
+  check(run != runs_.end(), "an event about a run that no step began", event.job, event.run);
+  if (run != runs_.end()) run->second.told.insert(event.kind);
 }
 
 void WatchedBackend::carry_out(Time now, std::span<const Step> steps) {
   for (const Step& step : steps) {
-    Hold& hold = holds_[{step.job, step.hold}];
-    if (step.kind == Step::Kind::kStop) hold.is_stopped = true;
+    JobRun& run = runs_[{step.job, step.run}];
+    if (step.kind == Step::Kind::kStop) run.is_stopped = true;
   }
   inner_.carry_out(now, steps);
   if (repeats_steps) inner_.carry_out(now, steps);
@@ -51,16 +51,16 @@ void WatchedBackend::carry_out(Time now, std::span<const Step> steps) {
 void WatchedBackend::watch_end() {
   has_ended_ = true;
   const bool reports = inner_.reports_steps();
-  for (const auto& [key, hold] : holds_) {
-    const auto was_told = [&told = hold.told](EventKind kind) { return told.contains(kind); };
+  for (const auto& [key, run] : runs_) {
+    const auto was_told = [&told = run.told](EventKind kind) { return told.contains(kind); };
     const bool started = was_told(EventKind::kStarted);
     const bool failed = was_told(EventKind::kStartFailed);
-    const bool stopped = reports ? was_told(EventKind::kStopped) : hold.is_stopped;
+    const bool stopped = reports ? was_told(EventKind::kStopped) : run.is_stopped;
     const bool ended = was_told(EventKind::kFinished) || was_told(EventKind::kFailed) ||
                        was_told(EventKind::kEvicted);
     check(!(started && failed), "it started, and its start failed", key.first, key.second);
-    check(failed || stopped || ended, "its hold never ends", key.first, key.second);
-    check(!hold.is_stopped || stopped, "its stop is never told", key.first, key.second);
+    check(failed || stopped || ended, "its run never ends", key.first, key.second);
+    check(!run.is_stopped || stopped, "its stop is never told", key.first, key.second);
     check(reports || !(started || failed || was_told(EventKind::kStopped)),
           "a step is reported, though none are", key.first, key.second);
   }

@@ -3,8 +3,8 @@
 //
 //  1. wait() returns no instant beyond `until`, and instants never decrease.
 //  2. The jobs of a batch are the jobs of its arrivals, in order.
-//  3. An event about a hold is about one that a step began.
-//  4. A hold is reported as started, or its start as failed, not both; and it ends.
+//  3. An event about a run is about one that a step began.
+//  4. A run is reported as started, or its start as failed, not both; and it ends.
 //  5. A stop is reported as carried out in the end. (4 and 5: if the backend reports steps.)
 //  6. Nothing is left when the world reports its end.
 #pragma once
@@ -41,19 +41,19 @@ class WatchedBackend : public Backend {
   bool has_ended() const { return has_ended_; }
 
  private:
-  struct Hold {
+  struct JobRun {
     bool is_stopped = false;  // by a step
     std::set<EventKind> told{};
   };
 
-  void check(bool is_kept, std::string_view promise, JobId job = {}, HoldId hold = 0);
+  void check(bool is_kept, std::string_view promise, JobId job = {}, RunId run = 0);
   void watch(const Event& event);
   void watch_end();
 
   Backend& inner_;
   Time last_;
   bool has_ended_ = false;
-  std::map<std::pair<JobId, HoldId>, Hold> holds_;
+  std::map<std::pair<JobId, RunId>, JobRun> runs_;
   std::vector<std::string> broken_;
 };
 

@@ -93,21 +93,21 @@ class Fifo {
     std::deque<std::uint32_t> queue;
     for (const auto& [job, remaining_steps] : reset.active) {
       active.insert(job);
-      if (!holders_.contains(job)) queue.push_back(job);
+      if (!running_.contains(job)) queue.push_back(job);
     }
     std::int64_t free = world_.gpus[0];
-    const std::set<std::uint32_t> before = std::exchange(holders_, {});
+    const std::set<std::uint32_t> before = std::exchange(running_, {});
     const auto take_head = [&] {
       if (queue.empty() || world_.jobs[queue.front()].gang > free) return false;
       free -= world_.jobs[queue.front()].gang;
-      holders_.insert(queue.front());
+      running_.insert(queue.front());
       queue.pop_front();
       return true;
     };
     for (const std::uint32_t job : before) {
       if (active.contains(job)) {
         free -= world_.jobs[job].gang;
-        holders_.insert(job);
+        running_.insert(job);
       } else {
         take_head();
       }
@@ -116,14 +116,14 @@ class Fifo {
     }
     std::vector<double> shares;
     for (const auto& [job, remaining_steps] : reset.active) {
-      shares.push_back(holders_.contains(job) ? 1 : 0);
+      shares.push_back(running_.contains(job) ? 1 : 0);
     }
     return shares;
   }
 
  private:
   const GavelWorld& world_;
-  std::set<std::uint32_t> holders_;
+  std::set<std::uint32_t> running_;
 };
 
 // The policy that Shockwave calls gandiva_fair: an equal part of the time for every job, whatever

@@ -295,7 +295,7 @@ class Daemon:
 
 
 class Task:
-    """One run of a job: a folder tasks/JOB.HOLD, a shim, and the processes below it."""
+    """One run of a job: a folder tasks/JOB.RUN, a shim, and the processes below it."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -26,7 +26,7 @@ class Upset : public Backend {
       events_.push_back(
           {.kind = runs && rng.below(2) == 0 ? EventKind::kEvicted : EventKind::kCancelled,
            .job = job,
-           .hold = tables.jobs.hold[job]});
+           .run = tables.jobs.run[job]});
     }
     std::ranges::sort(events_, {},
                       [](const Event& event) { return std::pair(event.kind, event.job); });
@@ -91,7 +91,7 @@ std::string jobs_differ(const Engine& a, const Engine& b) {
   for (JobId job : ids<JobId>(one.size())) {
     if (!one.is_here(job)) continue;
     if (one.state[job] != two.state[job]) return "the state of a job";
-    if (one.hold[job] != two.hold[job]) return "the hold of a job";
+    if (one.run[job] != two.run[job]) return "the run of a job";
     if (one.attained(job, a.now()) != two.attained(job, b.now())) return "what a job was served";
     const bool runs = one.state[job] == JobState::kRunning;
     if (runs && !std::ranges::equal(one.gangs.gpu_masks(one.last[job]),

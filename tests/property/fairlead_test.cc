@@ -26,7 +26,7 @@ constexpr double kRound_s = 60;
 // jobs.
 class Shortfalls : public RecordSink {
  public:
-  explicit Shortfalls(std::vector<double> due) : due_(std::move(due)), held_(due_.size()) {
+  explicit Shortfalls(std::vector<double> due) : due_(std::move(due)), allocated_(due_.size()) {
     behind_s_.resize(due_.size());
     most_s_.resize(due_.size());
   }
@@ -37,10 +37,10 @@ class Shortfalls : public RecordSink {
                           },
                           [&](const record::Place& place) {
                             gpus_[place.job] += gpus_of(place.gang);
-                            held_[user_[place.job]] += gpus_of(place.gang);
+                            allocated_[user_[place.job]] += gpus_of(place.gang);
                           },
                           [&](const record::Stop& stop) {
-                            held_[user_[stop.job]] -= std::exchange(gpus_[stop.job], 0);
+                            allocated_[user_[stop.job]] -= std::exchange(gpus_[stop.job], 0);
                           },
                           [](const auto&) {}},
                record.what);
@@ -50,14 +50,14 @@ class Shortfalls : public RecordSink {
  private:
   void pass(Time now) {
     for (std::size_t user = 0; user < due_.size(); ++user) {
-      behind_s_[user] += (due_[user] - held_[user]) * to_seconds(now - now_);
+      behind_s_[user] += (due_[user] - allocated_[user]) * to_seconds(now - now_);
       most_s_[user] = std::max(most_s_[user], behind_s_[user]);
     }
     now_ = now;
   }
 
   Time now_;
-  std::vector<double> due_, held_, behind_s_, most_s_;
+  std::vector<double> due_, allocated_, behind_s_, most_s_;
   std::map<JobId, std::size_t> user_;
   std::map<JobId, double> gpus_;
 };

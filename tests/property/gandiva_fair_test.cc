@@ -123,17 +123,17 @@ class History : public RecordSink {
             [&](const record::Place& place) {
               Job& placed = job(place.job);
               placed.longest_wait = std::max(placed.longest_wait, t - placed.waits_since);
-              placed.hold = holds_.size();
-              holds_.push_back({.job = place.job,
-                                .user = placed.user,
-                                .gpus = gpus_of(place.gang),
-                                .rate = place.rate.value(),
-                                .from = t});
+              placed.run = runs_.size();
+              runs_.push_back({.job = place.job,
+                               .user = placed.user,
+                               .gpus = gpus_of(place.gang),
+                               .rate = place.rate.value(),
+                               .from = t});
             },
-            [&](const OneOf<record::Stop, record::Evicted> auto& stop) { end_hold(stop.job, t); },
+            [&](const OneOf<record::Stop, record::Evicted> auto& stop) { end_run(stop.job, t); },
             [&](const record::Finished& finished) {
               job(finished.job).is_here = false;
-              end_hold(finished.job, t);
+              end_run(finished.job, t);
             },
             [&](const Note& note) { trades += std::holds_alternative<note::Trade>(note); },
             [&](const record::End&) { end(t); },
@@ -145,10 +145,10 @@ class History : public RecordSink {
   std::int64_t trades = 0;
   // GPU-hours that the user had, and hours of work that it did, between two instants.
   double gpu_hours(UserId user, Time from, Time to) const {
-    return sum(user, from, to, [](const Hold& hold) { return static_cast<double>(hold.gpus); });
+    return sum(user, from, to, [](const JobRun& run) { return static_cast<double>(run.gpus); });
   }
   double work_hours(UserId user, Time from, Time to) const {
-    return sum(user, from, to, [](const Hold& hold) { return hold.rate * hold.gpus; });
+    return sum(user, from, to, [](const JobRun& run) { return run.rate * run.gpus; });
   }
   // The time without any GPU, from its arrival to the end.
   Duration longest_wait() const {
@@ -160,11 +160,11 @@ class History : public RecordSink {
     UserId user;
     Time waits_since;
     Duration longest_wait{};
-    std::size_t hold = 0;
+    std::size_t run = 0;
     bool is_here = false;
-    bool holds = false;
+    bool runs = false;
   };
-  struct Hold {
+  struct JobRun {
     JobId job;
     UserId user;
     std::uint32_t gpus = 0;
@@ -173,29 +173,29 @@ class History : public RecordSink {
     Time to = Time::never();
   };
   Job& job(JobId id) { return jobs_[id.row()]; }
-  void end_hold(JobId id, Time t) {
-    holds_[job(id).hold].to = t;
+  void end_run(JobId id, Time t) {
+    runs_[job(id).run].to = t;
     job(id).waits_since = t;
   }
   void end(Time t) {
     for (Job& each : jobs_) {
-      const bool holds = !holds_.empty() && holds_[each.hold].to == Time::never();
-      if (each.is_here && !holds) {
+      const bool runs = !runs_.empty() && runs_[each.run].to == Time::never();
+      if (each.is_here && !runs) {
         each.longest_wait = std::max(each.longest_wait, t - each.waits_since);
       }
     }
   }
   double sum(UserId user, Time from, Time to, const auto& amount) const {
     double hours = 0;
-    for (const Hold& hold : holds_) {
-      const Duration inside = std::min(hold.to, to) - std::max(hold.from, from);
-      if (hold.user == user && inside.ms > 0) hours += amount(hold) * to_seconds(inside) / 3600;
+    for (const JobRun& run : runs_) {
+      const Duration inside = std::min(run.to, to) - std::max(run.from, from);
+      if (run.user == user && inside.ms > 0) hours += amount(run) * to_seconds(inside) / 3600;
     }
     return hours;
   }
 
   std::vector<Job> jobs_;
-  std::vector<Hold> holds_;
+  std::vector<JobRun> runs_;
 };
 
 History history_of(const World& world, std::string_view policy = "gandiva-fair") {
@@ -241,8 +241,8 @@ double least_part(const DrawnWorld& drawn) {
   double least = 1;
   // Users are numbered by their first job, as in the world.
   for (std::size_t user = 0; user < shares.size(); ++user) {
-    const double held = history.gpu_hours(UserId(user), at_minute(60), kNineHours);
-    least = std::min(least, held / (shares[user] * 8));
+    const double allocated = history.gpu_hours(UserId(user), at_minute(60), kNineHours);
+    least = std::min(least, allocated / (shares[user] * 8));
   }
   return least;
 }
@@ -360,9 +360,9 @@ TEST(GandivaFair, GivesTheShareOfAUserThatLeavesToTheOthersAtOnce) {
   const Time to = from + hours(1);
   double all = 0;
   for (UserId user : ids<UserId>(2)) {
-    const double held = history.gpu_hours(user, from, to);
-    EXPECT_NEAR(held, 8, 8 * 0.03);
-    all += held;
+    const double allocated = history.gpu_hours(user, from, to);
+    EXPECT_NEAR(allocated, 8, 8 * 0.03);
+    all += allocated;
   }
   EXPECT_NEAR(all, 16, 1e-9);
 }

@@ -36,7 +36,7 @@ class Script : public Policy {
  private:
   static void make(const Move& move, Plan& plan) {
     const JobId job(move.job);
-    if (plan.holds(job)) plan.stop(job, StopCause::kTurn);
+    if (plan.has_gang(job)) plan.stop(job, StopCause::kTurn);
     for (Slice slice : move.gang) plan.take(slice.node, slice.gpus);
     if (!move.gang.empty()) plan.place(job);
   }
@@ -96,7 +96,7 @@ TEST(GpuIndices, AreTheLowestFreeOnesOfEachNode) {
             (Lines{"0s j0 n1/0,1,2", "0s j1 n0/0,1,2,3 n1/3"}));
 }
 
-TEST(GpuIndices, AreThoseHeldLastWhereAJobResumesInPlace) {
+TEST(GpuIndices, AreTheLastOnesWhereAJobResumesInPlace) {
   EXPECT_EQ(granted("1xV100:4", {{0, 0, {gpus(2, 0)}},
                                  {0, 1, {gpus(2, 0)}},
                                  {10, 0, {}},
@@ -116,7 +116,7 @@ TEST(GpuIndices, AreKeptByAllJobsThatResumeAtOnceInAnyOrder) {
             (Lines{"0s j0 n0/0,1", "0s j1 n0/2,3", "20s j1 n0/2,3", "20s j0 n0/0,1"}));
 }
 
-TEST(GpuIndices, AreTheLowestFreeOnesWhereOneHeldLastIsTaken) {
+TEST(GpuIndices, AreTheLowestFreeOnesWhereOneOfTheLastIsTaken) {
   EXPECT_EQ(granted("1xV100:4", {{0, 0, {gpus(2, 0)}},
                                  {0, 1, {gpus(2, 0)}},
                                  {10, 1, {}},

@@ -28,7 +28,7 @@ class GroupHistory : public RecordSink {
             [&](const record::Arrived& arrived) { user_[arrived.asked.job] = arrived.asked.user; },
             [&](const record::Place& place) { place_job(place); },
             [&](const OneOf<record::Stop, record::Evicted, record::Finished, record::Failed,
-                            record::Cancelled> auto& what) { end_hold(what.job); },
+                            record::Cancelled> auto& what) { end_run(what.job); },
             [](const auto&) {}},
         record.what);
   }
@@ -39,7 +39,7 @@ class GroupHistory : public RecordSink {
 
  private:
   void count(Time t) {
-    for (auto& [group, gpus] : held_) {
+    for (auto& [group, gpus] : allocated_) {
       gpu_ms_[group] += static_cast<double>(gpus) * static_cast<double>((t - now_).ms);
       // GPUs taken for no time do not count: stops and starts of one decision.
       if (t > now_) most_[group] = std::max(most_[group], gpus);
@@ -51,10 +51,10 @@ class GroupHistory : public RecordSink {
   }
   void place_job(const record::Place& place) {
     gpus_[place.job] = gpus_of(place.gang);
-    held_[group_[user_[place.job]]] += gpus_[place.job];
+    allocated_[group_[user_[place.job]]] += gpus_[place.job];
   }
-  void end_hold(JobId job) {
-    held_[group_[user_[job]]] -= gpus_[job];
+  void end_run(JobId job) {
+    allocated_[group_[user_[job]]] -= gpus_[job];
     gpus_[job] = 0;
   }
 
@@ -62,7 +62,7 @@ class GroupHistory : public RecordSink {
   std::map<UserId, GroupId> group_;
   std::map<JobId, UserId> user_;
   std::map<JobId, std::int64_t> gpus_;
-  std::map<GroupId, std::int64_t> held_;
+  std::map<GroupId, std::int64_t> allocated_;
   std::map<GroupId, std::int64_t> most_;
   std::map<GroupId, double> gpu_ms_;
   std::map<UserId, double> user_gpu_ms_;
@@ -109,7 +109,7 @@ TEST(Groups, OnePersonUnderFourNamesHasOneShare) {
   }
 }
 
-RC_GTEST_PROP(Groups, HoldAsMuchUnderHoweverManyNames, ()) {
+RC_GTEST_PROP(Groups, HaveAsMuchUnderHoweverManyNames, ()) {
   const auto names = *rc::gen::inRange<std::int64_t>(2, 9);
   const auto jobs = *rc::gen::inRange<std::int64_t>(9, 30);
   const auto policy = *rc::gen::elementOf(std::vector(std::begin(kPolicies), std::end(kPolicies)));
@@ -118,7 +118,7 @@ RC_GTEST_PROP(Groups, HoldAsMuchUnderHoweverManyNames, ()) {
   RC_ASSERT(std::abs(many / one - 1) < 0.03);
 }
 
-RC_GTEST_PROP(Groups, NeverHoldMoreThanTheirQuota, ()) {
+RC_GTEST_PROP(Groups, NeverHaveMoreThanTheirQuota, ()) {
   const auto names = *rc::gen::inRange<std::int64_t>(1, 6);
   const auto quota = *rc::gen::inRange<std::int64_t>(1, 9);
   World world = world_of(names, 20, true, quota);
@@ -134,7 +134,7 @@ RC_GTEST_PROP(Groups, NeverHoldMoreThanTheirQuota, ()) {
   }
 }
 
-TEST(Groups, HoldTheirQuotaWhileOthersWaitAndHaveTheRest) {
+TEST(Groups, HaveTheirQuotaWhileOthersWaitAndTheRest) {
   for (std::string_view policy : kPolicies) {
     GroupHistory history = history_of(world_of(2, 16, true, 3), policy);
     EXPECT_NEAR(history.gpu_hours(kLab), 3 * 8, 0.5) << policy;

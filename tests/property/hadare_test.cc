@@ -42,9 +42,9 @@ Time end_of(const Outcome& outcome) {
   return end;
 }
 
-GpuTime held(const Outcome& outcome) {
+GpuTime allocated(const Outcome& outcome) {
   GpuTime sum;
-  for (const JobOutcome& job : outcome.jobs) sum += job.held;
+  for (const JobOutcome& job : outcome.jobs) sum += job.allocated;
   return sum;
 }
 
@@ -55,7 +55,7 @@ RC_GTEST_PROP(HadarE, WithAsManyCopiesAsNodesNoNodeIdlesWhileAJobIsHere, ()) {
       "hadare:switch_s=0,round_s=7,utility=jct");
   const Outcome outcome = run(mix.world, policy);
   RC_ASSERT(outcome.problems == std::vector<std::string>{});
-  RC_ASSERT(held(outcome) == occupancy(end_of(outcome) - Time{}, mix.nodes));
+  RC_ASSERT(allocated(outcome) == occupancy(end_of(outcome) - Time{}, mix.nodes));
 }
 
 TEST(HadarE, WithFewerCopiesNodesIdleAndTheGainIsTheSumOfSpeedsOverTheFastest) {

@@ -35,10 +35,10 @@ class Recorded : public RecordSink {
     known_->set_now(record.t);
     std::visit(Overloaded{
                    [&](const OneOf<record::Stop, record::Evicted, record::StartFailed> auto& end) {
-                     known_->on_hold_end(end.job);
+                     known_->on_run_end(end.job);
                    },
                    [&](const OneOf<record::Finished, record::Failed> auto& end) {
-                     known_->on_hold_end(end.job);
+                     known_->on_run_end(end.job);
                    },
                    [&](const record::Speed& speed) { known_->on_rate(speed.job, speed.rate); },
                    [](const auto&) {},
@@ -50,7 +50,7 @@ class Recorded : public RecordSink {
                      known_->add_job(came.asked.job);
                    },
                    [&](const record::Place& place) {
-                     known_->on_hold(place.job, place.gang, place.rate);
+                     known_->on_run_begin(place.job, place.gang, place.rate);
                      if (!place.is_reported)
                        known_->on_start(place.job, place.gang, place.overhead);
                    },

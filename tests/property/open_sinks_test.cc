@@ -59,19 +59,19 @@ std::string wrong_in_summary(const Summary& summary, std::size_t jobs) {
   if (summary.finished + summary.failed + summary.rejected + summary.pending != summary.jobs_read) {
     return "the jobs do not add up";
   }
-  if (summary.gpu_utilization.value_or(0) > 1 + kRounding) return "more is held than there is";
+  if (summary.gpu_utilization.value_or(0) > 1 + kRounding) return "more is allocated than there is";
   const double capacity_h =
       summary.gpu_utilization.value_or(0) > 0 ? summary.gpu_hours / *summary.gpu_utilization : 0;
   std::int64_t of_users = 0;
-  double held_h = 0;
+  double allocated_h = 0;
   double entitled_h = 0;
   for (const UserSummary& user : summary.users) {
     of_users += user.jobs;
-    held_h += user.gpu_hours;
+    allocated_h += user.gpu_hours;
     entitled_h += user.entitled_gpu_hours;
   }
   if (of_users != summary.jobs_read) return "the users' jobs do not add up";
-  if (std::abs(held_h - summary.gpu_hours) > kRounding)
+  if (std::abs(allocated_h - summary.gpu_hours) > kRounding)
     return "the users' GPU time does not add up";
   if (capacity_h > 0 && entitled_h > capacity_h * (1 + kRounding)) {
     return "users are entitled to more than there is";
@@ -81,11 +81,12 @@ std::string wrong_in_summary(const Summary& summary, std::size_t jobs) {
 }
 
 std::string wrong_in_load(const RunLoad& load) {
-  for (std::size_t bin = 0; bin < load.gpus_held.size(); ++bin) {
-    if (load.gpus_held[bin] > load.gpus_up[bin] + 1e-6) return "more GPUs are held than are up";
+  for (std::size_t bin = 0; bin < load.gpus_allocated.size(); ++bin) {
+    if (load.gpus_allocated[bin] > load.gpus_up[bin] + 1e-6)
+      return "more GPUs are allocated than are up";
     if (load.gpus_fragmented[bin] < -1e-6 ||
-        load.gpus_held[bin] + load.gpus_fragmented[bin] > load.gpus_up[bin] + 1e-6) {
-      return "more GPUs are held and beside gangs than are up";
+        load.gpus_allocated[bin] + load.gpus_fragmented[bin] > load.gpus_up[bin] + 1e-6) {
+      return "more GPUs are allocated and beside gangs than are up";
     }
     if (load.jobs_running[bin] < -1e-6 || load.jobs_waiting[bin] < -1e-6)
       return "fewer than no job";

@@ -28,7 +28,7 @@ std::string jobs_lost(const World& world, const std::string& policy) {
   return fmt::format("{} jobs never finish", counts.pending);
 }
 
-TEST(Properties, GpusAreNeverHeldTwiceGangsAreWholeJobsAreConserved) {
+TEST(Properties, GpusAreNeverAllocatedTwiceGangsAreWholeJobsAreConserved) {
   EXPECT_EQ(broken("JobsAreConserved", policy_variants(), {}, jobs_lost), "");
 }
 
@@ -128,20 +128,20 @@ TEST(Properties, WhatIsDeclaredWithoutErrorIsExact) {
 // GPU time in which each job did no work yet: starting, resuming or moving.
 class Overheads : public RecordSink {
  public:
-  explicit Overheads(std::size_t jobs) : sums(jobs), holds_(jobs) {}
+  explicit Overheads(std::size_t jobs) : sums(jobs), runs_(jobs) {}
 
   void on(const Record& record) override {
     std::visit(Overloaded{
                    [&](const record::Place& place) {
-                     Hold& hold = holds_[place.job.row()];
-                     if (place.copy == 0) hold = {.since = record.t};
-                     hold.overhead = std::max(hold.overhead, place.overhead);
-                     hold.gpus += gpus_of(place.gang);
+                     JobRun& run = runs_[place.job.row()];
+                     if (place.copy == 0) run = {.since = record.t};
+                     run.overhead = std::max(run.overhead, place.overhead);
+                     run.gpus += gpus_of(place.gang);
                    },
                    [&](const OneOf<record::Stop, record::Finished> auto& end) {
-                     const Hold& hold = holds_[end.job.row()];
+                     const JobRun& run = runs_[end.job.row()];
                      sums[end.job.row()] +=
-                         occupancy(std::min(hold.overhead, record.t - hold.since), hold.gpus);
+                         occupancy(std::min(run.overhead, record.t - run.since), run.gpus);
                    },
                    [](const auto&) {},
                },
@@ -150,12 +150,12 @@ class Overheads : public RecordSink {
   std::vector<GpuTime> sums;
 
  private:
-  struct Hold {
+  struct JobRun {
     Time since;
     Duration overhead;
     std::uint32_t gpus = 0;
   };
-  std::vector<Hold> holds_;
+  std::vector<JobRun> runs_;
 };
 
 // At speed 1 a job has its gang for its work and the overheads, however often it is interrupted.
@@ -170,10 +170,9 @@ TEST(Properties, WorkIsConservedThroughPreemption) {
     for (std::size_t i = 0; i < world.jobs.size(); ++i) {
       if (outcome.jobs[i].finish == Time::never()) continue;
       const GpuTime work = occupancy(world.jobs[i].work, world.jobs[i].gpus);
-      const GpuTime wasted = outcome.jobs[i].held - work - overheads.sums[i];
+      const GpuTime wasted = outcome.jobs[i].allocated - work - overheads.sums[i];
       if (wasted.gpu_ms >= 0 && wasted.gpu_ms <= most) continue;
-      return fmt::format("j{} held {} GPU-ms too much", i,
-                         static_cast<std::int64_t>(wasted.gpu_ms));
+      return fmt::format("j{} had {} GPU-ms too much", i, static_cast<std::int64_t>(wasted.gpu_ms));
     }
     return "";
   };

@@ -78,10 +78,10 @@ class Plain : public Policy {
     std::vector<JobId> victims;
     std::vector<std::pair<JobId, TypeMask>> chosen;
     for (JobId job : order) {
-      if (plan.holds(job)) {
-        const auto held = by_type(view, plan.gang(job));
-        if (std::ranges::all_of(held, [&](auto& h) { return left.all[h.first] >= h.second; })) {
-          for (const auto& [type, gpus] : held) left.all[type] -= gpus;
+      if (plan.has_gang(job)) {
+        const auto present = by_type(view, plan.gang(job));
+        if (std::ranges::all_of(present, [&](auto& h) { return left.all[h.first] >= h.second; })) {
+          for (const auto& [type, gpus] : present) left.all[type] -= gpus;
         } else {
           victims.push_back(job);
         }
@@ -98,17 +98,17 @@ class Plain : public Policy {
 
   void fill(const View& view, Plan& plan, const std::vector<JobId>& order) const {
     for (JobId job : order) {
-      if (!plan.holds(job)) put(view, plan, job, view.jobs.types[job]);
+      if (!plan.has_gang(job)) put(view, plan, job, view.jobs.types[job]);
     }
   }
 
  private:
   static void give_back(const View& view, Plan& plan, JobId job) {
-    const Gang held = view.jobs.last_gang(job);
-    for (Slice slice : held) {
+    const Gang present = view.jobs.last_gang(job);
+    for (Slice slice : present) {
       if (plan.free().on(slice.node) < slice.gpus) return;
     }
-    for (Slice slice : held) plan.take(slice.node, slice.gpus);
+    for (Slice slice : present) plan.take(slice.node, slice.gpus);
     plan.place(job);
   }
 
@@ -162,9 +162,9 @@ class PlainPriority : public Plain {
     std::ranges::stable_sort(list_, {}, [&](JobId job) { return key_(view, job); });
     give_out(view, plan, list_);
     fill(view, plan, list_);
-    const auto holds = [&](JobId job) { return plan.holds(job); };
-    if (quantum_.ms > 0 && std::ranges::any_of(list_, holds) &&
-        !std::ranges::all_of(list_, holds)) {
+    const auto has_gang = [&](JobId job) { return plan.has_gang(job); };
+    if (quantum_.ms > 0 && std::ranges::any_of(list_, has_gang) &&
+        !std::ranges::all_of(list_, has_gang)) {
       plan.wake_at({(view.now.ms / quantum_.ms + 1) * quantum_.ms});
     }
   }
@@ -262,7 +262,7 @@ class PlainTiresias : public Plain {
       }
       auto& queue = queues_[jobs_[event->job].queue];
       const auto first_waiting =
-          std::ranges::find_if(queue, [&](JobId job) { return !plan.holds(job); });
+          std::ranges::find_if(queue, [&](JobId job) { return !plan.has_gang(job); });
       queue.insert(first_waiting, event->job);
     }
   }
@@ -279,7 +279,7 @@ class PlainTiresias : public Plain {
   }
 
   void move_between_queues(const View& view, const Plan& plan, JobId job) {
-    if (plan.holds(job)) {
+    if (plan.has_gang(job)) {
       if (reached_limit(view, job)) move_to_tail(job, jobs_[job].queue + 1);
     } else if (may_be_promoted(view, job) && waited(view, job) >= patience(view, job)) {
       move_to_tail(job, 0);
@@ -299,12 +299,13 @@ class PlainTiresias : public Plain {
 
   void running_first(const Plan& plan) {
     for (auto& queue : queues_) {
-      std::stable_partition(queue.begin(), queue.end(), [&](JobId job) { return plan.holds(job); });
+      std::stable_partition(queue.begin(), queue.end(),
+                            [&](JobId job) { return plan.has_gang(job); });
     }
   }
 
   void note_start_or_stop(const View& view, const Plan& plan, JobId job) {
-    const bool runs = plan.holds(job);
+    const bool runs = plan.has_gang(job);
     const bool ran = view.jobs.state[job] == JobState::kRunning;
     if (runs && !ran && served(view, job).gpu_ms > 0) {
       jobs_[job].waited += view.now - jobs_[job].since;
@@ -326,11 +327,11 @@ class PlainTiresias : public Plain {
     Time next = Time::never();
     for (JobId job : runnable_) {
       const std::int64_t gpus = view.jobs.gpus[job];
-      if (plan.holds(job) && !is_in_last(job)) {
+      if (plan.has_gang(job) && !is_in_last(job)) {
         const std::int64_t left = saturated_gpu_ms(limit(view, job) - served(view, job));
         next = std::min(next, view.now + milliseconds((left + gpus - 1) / gpus));
       }
-      if (!plan.holds(job) && may_be_promoted(view, job)) {
+      if (!plan.has_gang(job) && may_be_promoted(view, job)) {
         const Duration left = patience(view, job) - waited(view, job);
         next = std::min(next, view.now + std::max(left, milliseconds(1)));
       }

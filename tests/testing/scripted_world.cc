@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kStepsMax = 10'000;
 
-std::string text(JobId job, HoldId hold) { return fmt::format("j{}#{}", job.row(), hold); }
+std::string text(JobId job, RunId run) { return fmt::format("j{}#{}", job.row(), run); }
 
 std::string text(NodeId node, std::uint64_t gpus) {
   return gpus == kAllGpus ? fmt::format("n{}", node.row())
@@ -33,7 +33,7 @@ std::string text(const record::Place& place) {
 
 std::string text(const record::Ignored& ignored) {
   const std::string about =
-      ignored.job.is_none() ? text(ignored.node, kAllGpus) : text(ignored.job, ignored.hold);
+      ignored.job.is_none() ? text(ignored.node, kAllGpus) : text(ignored.job, ignored.run);
   return fmt::format("ignored: {} {}", event_name(ignored.event), about);
 }
 
@@ -68,10 +68,10 @@ std::string text_of(const Record& record) {
             return job("stop", stop.job) + fmt::format(": {}", stop_cause_name(stop.cause));
           },
           [](const record::Stopped& stopped) {
-            return "stopped " + text(stopped.job, stopped.hold);
+            return "stopped " + text(stopped.job, stopped.run);
           },
           [](const record::StopFailed& failed) {
-            return "stop failed " + text(failed.job, failed.hold) + because(failed.reason);
+            return "stop failed " + text(failed.job, failed.run) + because(failed.reason);
           },
           [](const record::Place& place) { return text(place); },
           [](const record::Speed& speed) {
@@ -96,8 +96,8 @@ std::string text_of(const Record& record) {
 
 }  // namespace
 
-Event job_event(EventKind kind, std::size_t job, HoldId hold) {
-  return {.kind = kind, .job = JobId(job), .hold = hold};
+Event job_event(EventKind kind, std::size_t job, RunId run) {
+  return {.kind = kind, .job = JobId(job), .run = run};
 }
 
 Event node_event(EventKind kind, std::size_t node, std::uint64_t gpus) {
@@ -176,8 +176,7 @@ std::span<const SpeedChange> ScriptedWorld::Script::expect(Time /*now*/, std::sp
 void ScriptedWorld::Script::carry_out(Time now, std::span<const Step> steps) {
   for (const Step& step : steps) {
     const bool is_stop = step.kind == Step::Kind::kStop;
-    world.write(now,
-                fmt::format("-> {} {}", is_stop ? "stop" : "place", text(step.job, step.hold)));
+    world.write(now, fmt::format("-> {} {}", is_stop ? "stop" : "place", text(step.job, step.run)));
     if (world.on_step) world.on_step(now, step);
   }
 }

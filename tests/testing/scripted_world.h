@@ -26,7 +26,7 @@ namespace fairlead {
 
 using Lines = std::vector<std::string>;
 
-Event job_event(EventKind kind, std::size_t job, HoldId hold = 0);
+Event job_event(EventKind kind, std::size_t job, RunId run = 0);
 Event node_event(EventKind kind, std::size_t node, std::uint64_t gpus = kAllGpus);
 
 class ScriptedWorld {

@@ -22,12 +22,12 @@ class OutcomeSink : public RecordSink {
                    [&](const record::Place& place) { on_place(t, place); },
                    [&](const record::Stop& stop) {
                      ++jobs_[stop.job.row()].preemptions;
-                     end_hold(t, stop.job);
+                     end_run(t, stop.job);
                    },
-                   [&](const record::Evicted& evicted) { end_hold(t, evicted.job); },
+                   [&](const record::Evicted& evicted) { end_run(t, evicted.job); },
                    [&](const record::Finished& finished) {
                      jobs_[finished.job.row()].finish = t;
-                     end_hold(t, finished.job);
+                     end_run(t, finished.job);
                    },
                    [&](const record::Rejected& rejected) {
                      jobs_[rejected.asked.job.row()].rejected = true;
@@ -53,8 +53,8 @@ class OutcomeSink : public RecordSink {
     since_[row] = t;
     gpus_[row] = gpus_of(place.gang);
   }
-  void end_hold(Time t, JobId job) {
-    jobs_[job.row()].held += occupancy(t - since_[job.row()], gpus_[job.row()]);
+  void end_run(Time t, JobId job) {
+    jobs_[job.row()].allocated += occupancy(t - since_[job.row()], gpus_[job.row()]);
   }
 
   std::vector<JobOutcome> jobs_;

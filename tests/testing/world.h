@@ -55,7 +55,7 @@ struct World {
 struct JobOutcome {
   Time start = Time::never();  // start of its first run
   Time finish = Time::never();
-  GpuTime held{};
+  GpuTime allocated{};
   std::int64_t preemptions = 0;  // every stop
   std::int64_t migrations = 0;
   bool rejected = false;

@@ -131,17 +131,17 @@ TEST(WhyRecords, ANodeThatNoClusterCanHaveIsAnError) {
 }
 
 // A model of four ranks that have GPUs in every order.
-TEST(HeldByOrder, CountsWhatLaterOnesHold) {
-  HeldByOrder held;
+TEST(AllocatedByOrder, CountsWhatLaterOnesHave) {
+  AllocatedByOrder allocated;
   std::vector<std::int64_t> model(40);
   for (std::size_t i = 0; i < 200; ++i) {
     const std::size_t rank = i * 7 % model.size();
-    held.add(rank, static_cast<std::int64_t>(i));
+    allocated.add(rank, static_cast<std::int64_t>(i));
     model[rank] += static_cast<std::int64_t>(i);
     for (std::size_t of = 0; of < model.size(); ++of) {
       std::int64_t after = 0;
       for (std::size_t j = of + 1; j < model.size(); ++j) after += model[j];
-      ASSERT_EQ(held.after(of), after) << i << " " << of;
+      ASSERT_EQ(allocated.after(of), after) << i << " " << of;
     }
   }
 }

@@ -11,7 +11,7 @@ TEST(WhySituations, AllGpusAreWithAJobThatCameFirst) {
   EXPECT_EQ(causes(found), "full 90s");
   EXPECT_EQ(why_job_text(found, TextStyle::kPlain),
             "j1 (bob, 2 GPUs) under fifo: First come, first served, without preemption.\n"
-            "It was submitted at 10s, waited 1m 30s in 1 wait, and held GPUs for 1m 40s; it "
+            "It was submitted at 10s, waited 1m 30s in 1 wait, and had GPUs for 1m 40s; it "
             "finished at 3m 20s.\n"
             "\n"
             "CAUSE  WAITED    SHARE  MEANING\n"
@@ -32,7 +32,7 @@ TEST(WhySituations, AJobThatCameLaterGoesFirst) {
   EXPECT_EQ(
       why_job_text(found, TextStyle::kPlain),
       "j0 (ann, 4 GPUs) under srtf: Shortest remaining time first, with preemption.\n"
-      "It was submitted at 0s, waited 1m 40s in 1 wait, and held GPUs for 16m 40s; it "
+      "It was submitted at 0s, waited 1m 40s in 1 wait, and had GPUs for 16m 40s; it "
       "finished at 18m 20s.\n"
       "\n"
       "CAUSE   WAITED    SHARE  MEANING\n"

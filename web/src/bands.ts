@@ -10,7 +10,7 @@ export interface Bands {
   unit: string; // the content of a row, in words for the reader
   single: boolean; // one GPU per row
   rows: number;
-  edge: number[]; // row r holds places [edge[r], edge[r + 1])
+  edge: number[]; // row r has places [edge[r], edge[r + 1])
   rowOf: Int32Array; // row of each place; undefined outside of the edges
   weight: Float32Array;
 }

@@ -1,5 +1,5 @@
 // Reads the data that is embedded in the page.
-import type { EmbeddedHolds, Holds, ReportData } from "./schema";
+import type { EmbeddedJobRuns, JobRuns, ReportData } from "./schema";
 
 // Returns the data of a report from base64(gzip(JSON)). Throws an Error with the cause.
 export async function decode(base64: string): Promise<ReportData> {
@@ -15,12 +15,12 @@ export async function decode(base64: string): Promise<ReportData> {
   if (data.runs.length === 0) throw new Error("The report has no runs.");
   // Folders written by earlier versions do not count placements.
   for (const { summary } of data.runs) summary.placements ??= {};
-  for (const run of data.runs) run.holds = unpacked(run.holds as unknown as EmbeddedHolds);
+  for (const run of data.runs) run.holds = unpacked(run.holds as unknown as EmbeddedJobRuns);
   return data;
 }
 
 // Sums are in whole milliseconds, so that errors do not grow along a column.
-function unpacked(embedded: EmbeddedHolds): Holds {
+function unpacked(embedded: EmbeddedJobRuns): JobRuns {
   const { job_step, begin_step_s, for_s, ...rest } = embedded;
   let job = 0;
   let begin = 0;

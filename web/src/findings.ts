@@ -32,8 +32,8 @@ export function gpusWanted({ jobs }: ReportData, { load, outcome }: Run): number
     step(Math.min(end, outcome.finish_s[job] ?? end), -jobs.gpus[job]);
   });
   let asked = 0;
-  return gpus_held.map((held, i) => {
-    const wanted = Math.max(0, asked + part[i] - held);
+  return gpus_held.map((used, i) => {
+    const wanted = Math.max(0, asked + part[i] - used);
     asked += level[i];
     return wanted;
   });
@@ -78,9 +78,9 @@ export function idleWhileWaiting(data: ReportData, run: Run): Idle | null {
 // Returns the GPU-hours by which each user of `shares` is behind its entitlement, at the end of each bin;
 // negative: ahead.
 export function lags({ shares, load }: Run): number[][] {
-  return shares.held.map((held, k) => {
+  return shares.held.map((used, k) => {
     let lag = 0;
-    return held.map((gpus, i) => {
+    return used.map((gpus, i) => {
       lag += ((shares.entitled[k][i] - gpus) * load.bin_s) / 3600;
       return lag;
     });

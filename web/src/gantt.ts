@@ -5,7 +5,7 @@ import { bandsOf, unitEdges, type Bands } from "./bands";
 import { sizeCanvas } from "./canvas";
 import type { Layout } from "./cluster";
 import { moment, tick, timeTicks } from "./format";
-import { holdAt, holdsOf, type Holds } from "./holds";
+import { jobRunAt, jobRunsOf, type JobRuns } from "./job_runs";
 import { readTheme, rgb, typeShade, type Classes, type Theme } from "./palette";
 import { rasterize, toPixels, type View } from "./raster";
 
@@ -24,7 +24,7 @@ export class Gantt {
 
   private readonly base = document.createElement("canvas"); // everything except cursor and highlight
   private bands!: Bands;
-  private holds!: Holds;
+  private jobRuns!: JobRuns;
   classes!: Classes; // colour classes of jobs
   private theme!: Theme;
   private end = 1; // end of time
@@ -39,13 +39,13 @@ export class Gantt {
 
   // Called after a change of the run, the colours or the theme.
   reload(classes: Classes): void {
-    const holds = holdsOf(this.app.run);
-    if (holds !== this.holds) {
-      const whole = this.holds === undefined || this.isWhole();
-      this.holds = holds;
+    const jobRuns = jobRunsOf(this.app.run);
+    if (jobRuns !== this.jobRuns) {
+      const whole = this.jobRuns === undefined || this.isWhole();
+      this.jobRuns = jobRuns;
       this.end = Math.max(
         1e-3,
-        holds.end.reduce((a, b) => Math.max(a, b), 0),
+        jobRuns.end.reduce((a, b) => Math.max(a, b), 0),
       );
       if (whole) this.view = this.whole();
       else this.look(this.view);
@@ -160,7 +160,7 @@ export class Gantt {
     const seen = { ...this.view, p0: edge[0], p1: edge[edge.length - 1] };
     const columns = Math.round(this.plotWidth * (this.base.width / this.width));
     const raster = rasterize(
-      this.holds,
+      this.jobRuns,
       this.app.layout.placeOfGpu,
       seen,
       columns,
@@ -204,7 +204,7 @@ export class Gantt {
 
   // Draws ends and names of bars that are wide enough.
   private drawBars(pen: CanvasRenderingContext2D): void {
-    const { holds } = this;
+    const { jobRuns } = this;
     const colours = this.classes.colours.map((colour) => labelInk(rgb(colour)));
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "middle";
@@ -214,23 +214,23 @@ export class Gantt {
       pen.fillRect(x + width - 1, y, 1, height);
       if (height >= 5) pen.fillRect(x, y + height - 1, width, 1);
       if (width < 34 || height < 11) return;
-      pen.fillStyle = colours[this.classes.of[holds.job[i]]];
+      pen.fillStyle = colours[this.classes.of[jobRuns.job[i]]];
       const from = Math.max(x, this.left) + 4;
       const room = Math.min(x + width, this.width) - from - 4;
-      const text = fit(pen, this.app.data.jobs.id[holds.job[i]], room);
+      const text = fit(pen, this.app.data.jobs.id[jobRuns.job[i]], room);
       if (text) pen.fillText(text, from, y + height / 2);
     });
   }
 
   private eachBar(visit: (i: number, x: number, y: number, w: number, h: number) => void): void {
-    const { holds, view } = this;
-    for (let i = 0; i < holds.count; i++) {
-      if (holds.end[i] <= view.t0 || view.t1 <= holds.begin[i]) continue;
-      const place = this.app.layout.placeOfGpu[holds.gpu[i]];
-      if (place >= view.p1 || place + holds.gpus[i] <= view.p0) continue;
-      const x = this.x(holds.begin[i]);
+    const { jobRuns, view } = this;
+    for (let i = 0; i < jobRuns.count; i++) {
+      if (jobRuns.end[i] <= view.t0 || view.t1 <= jobRuns.begin[i]) continue;
+      const place = this.app.layout.placeOfGpu[jobRuns.gpu[i]];
+      if (place >= view.p1 || place + jobRuns.gpus[i] <= view.p0) continue;
+      const x = this.x(jobRuns.begin[i]);
       const y = this.y(place);
-      visit(i, x, y, this.x(holds.end[i]) - x, this.y(place + holds.gpus[i]) - y);
+      visit(i, x, y, this.x(jobRuns.end[i]) - x, this.y(place + jobRuns.gpus[i]) - y);
     }
   }
 
@@ -329,13 +329,13 @@ export class Gantt {
     const { store, layout } = this.app;
     const cursor = { t: store.get("time_s"), gpu: store.get("gpu") };
     for (const point of this.hover ? [cursor, this.hover] : [cursor]) {
-      const hold = holdAt(this.holds, point.gpu, point.t);
-      if (hold < 0) continue;
-      const job = this.holds.job[hold];
+      const jobRun = jobRunAt(this.jobRuns, point.gpu, point.t);
+      if (jobRun < 0) continue;
+      const job = this.jobRuns.job[jobRun];
       pen.strokeStyle = this.theme.ink;
       pen.lineWidth = point === cursor ? 2 : 1.5;
       this.eachBar((i, x, y, w, h) => {
-        if (this.holds.job[i] === job) pen.strokeRect(x, y, Math.max(1, w), Math.max(1, h));
+        if (this.jobRuns.job[i] === job) pen.strokeRect(x, y, Math.max(1, w), Math.max(1, h));
       });
     }
     pen.fillStyle = this.theme.cursor;

@@ -4,7 +4,7 @@
 // scrolling through the page does not get stuck in it.
 import type { App } from "./app";
 import type { Gantt } from "./gantt";
-import { holdAt, holdsOf } from "./holds";
+import { jobRunAt, jobRunsOf } from "./job_runs";
 
 const CLICK_PX = 4;
 
@@ -130,9 +130,9 @@ function press(app: App, gantt: Gantt, key: string, shift: boolean): boolean {
       gantt.look(gantt.whole());
       return true;
     case "Enter": {
-      const holds = holdsOf(app.run);
-      const hold = holdAt(holds, store.get("gpu"), time);
-      if (hold >= 0) app.openJob(holds.job[hold]);
+      const jobRuns = jobRunsOf(app.run);
+      const jobRun = jobRunAt(jobRuns, store.get("gpu"), time);
+      if (jobRun >= 0) app.openJob(jobRuns.job[jobRun]);
       return true;
     }
     default:

@@ -4,7 +4,7 @@ import { onWidth } from "./canvas";
 import { placeText } from "./cluster";
 import { bdi, button, choice, el, scroller, table } from "./dom";
 import { count, duration, moment, number, plural } from "./format";
-import { holdsOf, staysOf, type Stay } from "./holds";
+import { jobRunsOf, staysOf, type Stay } from "./job_runs";
 import { STATUS } from "./jobs";
 import { drawLife } from "./life";
 import { secondsLost } from "./network";
@@ -118,12 +118,12 @@ function lives(app: App, job: number): HTMLElement {
 }
 
 function lastMoment(run: Run, job: number): number {
-  const stays = staysOf(holdsOf(run), job);
+  const stays = staysOf(jobRunsOf(run), job);
   return run.outcome.finish_s[job] ?? stays.reduce((t, stay) => Math.max(t, stay.end), 0);
 }
 
 function lifeText(run: Run, job: number, submit: number): string {
-  const stays = staysOf(holdsOf(run), job);
+  const stays = staysOf(jobRunsOf(run), job);
   if (stays.length === 0) return "never ran";
   const moves = stays.filter((stay) => stay.moved).length;
   return (
@@ -142,17 +142,17 @@ function runBar(app: App, draw: () => void): HTMLElement {
 }
 
 function stayList(app: App, job: number): HTMLElement {
-  const holds = holdsOf(app.run);
-  const all = staysOf(holds, job);
+  const jobRuns = jobRunsOf(app.run);
+  const all = staysOf(jobRuns, job);
   const { cluster, jobs } = app.data;
   const submit = jobs.submit_s[job];
   const where = (stay: Stay) =>
     stay.rows
-      .map((row) => placeText(cluster, app.layout, holds.gpu[row], holds.gpus[row]))
+      .map((row) => placeText(cluster, app.layout, jobRuns.gpu[row], jobRuns.gpus[row]))
       .join(", ");
   const types = (stay: Stay) => {
     const mask = stay.rows.reduce(
-      (m, row) => m | (1 << cluster.nodes.type[app.layout.nodeOfGpu[holds.gpu[row]]]),
+      (m, row) => m | (1 << cluster.nodes.type[app.layout.nodeOfGpu[jobRuns.gpu[row]]]),
       0,
     );
     return typesName(cluster, mask);
@@ -242,7 +242,7 @@ function jobLink(id: string): HTMLElement {
 function noteList(app: App, job: number): HTMLElement {
   const { notes } = app.run;
   const idleFrom = [app.data.jobs.submit_s[job]];
-  for (const stay of staysOf(holdsOf(app.run), job)) idleFrom.push(stay.end);
+  for (const stay of staysOf(jobRunsOf(app.run), job)) idleFrom.push(stay.end);
   const rows: number[] = [];
   notes.job.forEach((row, i) => {
     if (row === job) rows.push(i);

@@ -1,7 +1,7 @@
 // The bar of a job's life: a thin line while it waits, a bar in the colour of the tier while it
 // runs, a notch at a move to other GPUs.
 import { sizeCanvas } from "./canvas";
-import { holdsOf, staysOf } from "./holds";
+import { jobRunsOf, staysOf } from "./job_runs";
 import { readTheme, tierColour } from "./palette";
 import type { Run } from "./schema";
 
@@ -19,7 +19,7 @@ export function drawLife(
   const theme = readTheme();
   const pen = sizeCanvas(canvas, width, HEIGHT);
   const x = (t: number) => ((t - submit) / (end - submit)) * (width - 2);
-  const stays = staysOf(holdsOf(run), job);
+  const stays = staysOf(jobRunsOf(run), job);
   const last = run.outcome.finish_s[job] ?? end;
   pen.fillStyle = theme.muted;
   pen.fillRect(0, HEIGHT / 2 - 0.5, x(last), 1);

@@ -7,7 +7,7 @@ import { lineColour, lineDash } from "./palette";
 import { runChips, runLines } from "./runs";
 import type { Run } from "./schema";
 import { resample } from "./series";
-import { gpusOfTypes, heldByType } from "./types";
+import { gpusOfTypes, usedByType } from "./types";
 
 const MOST_BINS = 1500;
 
@@ -15,7 +15,7 @@ type Values = (run: Run) => number[];
 
 export function loadSection(app: App): HTMLElement {
   const utilisation: Values = ({ load }) =>
-    load.gpus_held.map((held, i) => (load.gpus_up[i] > 0 ? held / load.gpus_up[i] : 0));
+    load.gpus_held.map((used, i) => (load.gpus_up[i] > 0 ? used / load.gpus_up[i] : 0));
   return section(
     "load",
     "The cluster over time",
@@ -45,13 +45,13 @@ function typeChart(app: App): HTMLElement[] {
   const chart = new Chart("GPUs in use, % of each GPU type", "load");
   app.store.watch(["focus", "theme"], () => {
     const { load, label } = app.run;
-    const held = heldByType(app.data, app.run).map((row, t) =>
+    const used = usedByType(app.data, app.run).map((row, t) =>
       row.map((v) => Math.min(1, v / (gpus[t] || 1))),
     );
     const mean = (row: number[]) => row.reduce((a, b) => a + b, 0) / (row.length || 1);
     chart.show({
       x: load.gpus_held.map((_, i) => i * load.bin_s),
-      lines: held.map((values, t) => ({
+      lines: used.map((values, t) => ({
         label: types[t],
         colour: lineColour(t),
         dash: lineDash(t),
@@ -62,7 +62,7 @@ function typeChart(app: App): HTMLElement[] {
       stepped: true,
       legend: true,
       format: (v) => percent(v, 0),
-      summary: `${label}: ${types.map((type, t) => `${percent(mean(held[t]), 0)} of ${type}`).join(", ")} on average.`,
+      summary: `${label}: ${types.map((type, t) => `${percent(mean(used[t]), 0)} of ${type}`).join(", ")} on average.`,
     });
   });
   return [chart.element];

@@ -124,9 +124,9 @@ function decoded(text: string): string {
 }
 
 async function start(): Promise<void> {
-  const holder = document.getElementById("fairlead-data")!;
-  const data = await decode(holder.textContent ?? "");
-  holder.remove(); // its long text is no longer needed
+  const embedded = document.getElementById("fairlead-data")!;
+  const data = await decode(embedded.textContent ?? "");
+  embedded.remove(); // its long text is no longer needed
   const first = firstState(data);
   const given = readChoices(data, parseAddress(location.hash).choices, first);
   const store = new Store({ ...first, ...given });

@@ -2,7 +2,7 @@
 // are hollow.
 import type { App } from "./app";
 import { sizeCanvas } from "./canvas";
-import { holdsAt, holdsOf } from "./holds";
+import { jobRunsAt, jobRunsOf } from "./job_runs";
 import { readTheme, typeShade, type Classes } from "./palette";
 import { typesName } from "./types";
 
@@ -170,8 +170,8 @@ export class ClusterMap {
     const { store, layout, run } = this.app;
     const theme = readTheme();
     const pen = sizeCanvas(this.canvas, this.width, plan.height);
-    const holds = holdsOf(run);
-    const held = holdsAt(holds, layout.gpus, store.get("time_s"));
+    const jobRuns = jobRunsOf(run);
+    const onGpu = jobRunsAt(jobRuns, layout.gpus, store.get("time_s"));
     const cell = plan.size - (plan.size >= 8 ? 2 : 1);
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "top";
@@ -183,20 +183,20 @@ export class ClusterMap {
     pen.strokeStyle = theme.rule;
     pen.lineWidth = 1;
     for (let gpu = 0; gpu < layout.gpus; gpu++) {
-      if (held[gpu] < 0) {
+      if (onGpu[gpu] < 0) {
         pen.strokeRect(plan.x[gpu] + 0.5, plan.y[gpu] + 0.5, cell - 1, cell - 1);
       } else {
-        pen.fillStyle = this.classes.colours[this.classes.of[holds.job[held[gpu]]]];
+        pen.fillStyle = this.classes.colours[this.classes.of[jobRuns.job[onGpu[gpu]]]];
         pen.fillRect(plan.x[gpu], plan.y[gpu], cell, cell);
       }
     }
     const chosen = store.get("gpu");
-    const around = [held[chosen], this.hover >= 0 ? held[this.hover] : -1];
-    const jobs = around.filter((hold) => hold >= 0).map((hold) => holds.job[hold]);
+    const around = [onGpu[chosen], this.hover >= 0 ? onGpu[this.hover] : -1];
+    const jobs = around.filter((jobRun) => jobRun >= 0).map((jobRun) => jobRuns.job[jobRun]);
     pen.strokeStyle = theme.ink;
     pen.lineWidth = plan.size >= 8 ? 2 : 1;
     for (let gpu = 0; gpu < layout.gpus; gpu++) {
-      if (held[gpu] < 0 || !jobs.includes(holds.job[held[gpu]])) continue;
+      if (onGpu[gpu] < 0 || !jobs.includes(jobRuns.job[onGpu[gpu]])) continue;
       pen.strokeRect(plan.x[gpu] + 0.5, plan.y[gpu] + 0.5, cell - 1, cell - 1);
     }
     pen.strokeStyle = theme.cursor;

@@ -4,7 +4,7 @@ import type { App } from "./app";
 import { Chart } from "./charts";
 import { bdi, el, scroller, section, table } from "./dom";
 import { count, duration, moment, number, percent, plural } from "./format";
-import { holdsOf } from "./holds";
+import { jobRunsOf } from "./job_runs";
 import { lineColour, TIERS } from "./palette";
 import type { ReportData, Run } from "./schema";
 
@@ -68,8 +68,8 @@ function showCharts(app: App, lost: Chart, use: Chart): void {
     format: number,
     summary: `At most ${number(peak)} GPUs' worth, at ${moment(values.indexOf(peak) * load.bin_s)}.`,
   });
-  const [nodes, across] = [RACK, SPINE].map((tier) => heldOfTier(app.run, tier));
-  const part = (held: number[]) => sum(held) / (sum(load.gpus_held) || 1);
+  const [nodes, across] = [RACK, SPINE].map((tier) => usedOfTier(app.run, tier));
+  const part = (used: number[]) => sum(used) / (sum(load.gpus_held) || 1);
   use.show({
     x,
     lines: [
@@ -90,22 +90,22 @@ function showCharts(app: App, lost: Chart, use: Chart): void {
 }
 
 // Returns the GPUs in use by gangs with their widest link in the tier, means over the bins of the load.
-function heldOfTier(run: Run, tier: number): number[] {
+function usedOfTier(run: Run, tier: number): number[] {
   const { bin_s, gpus_held } = run.load;
-  const held = new Array<number>(gpus_held.length).fill(0);
-  const holds = holdsOf(run);
-  for (let i = 0; i < holds.count; i++) {
-    if (holds.tier[i] !== tier) continue;
+  const used = new Array<number>(gpus_held.length).fill(0);
+  const jobRuns = jobRunsOf(run);
+  for (let i = 0; i < jobRuns.count; i++) {
+    if (jobRuns.tier[i] !== tier) continue;
     for (
-      let k = Math.floor(holds.begin[i] / bin_s);
-      k < held.length && k * bin_s < holds.end[i];
+      let k = Math.floor(jobRuns.begin[i] / bin_s);
+      k < used.length && k * bin_s < jobRuns.end[i];
       k++
     ) {
-      const time = Math.min(holds.end[i], (k + 1) * bin_s) - Math.max(holds.begin[i], k * bin_s);
-      held[k] += (holds.gpus[i] * time) / bin_s;
+      const time = Math.min(jobRuns.end[i], (k + 1) * bin_s) - Math.max(jobRuns.begin[i], k * bin_s);
+      used[k] += (jobRuns.gpus[i] * time) / bin_s;
     }
   }
-  return held;
+  return used;
 }
 
 function rackTable(app: App): HTMLElement[] {
@@ -114,25 +114,25 @@ function rackTable(app: App): HTMLElement[] {
   const rows = Array.from({ length: data.cluster.racks }, (_, rack) => ({
     rack,
     gpus: 0,
-    held: 0,
+    used: 0,
     nodes: 0,
     across: 0,
     lost: run.network!.rack_lost_gpu_s[rack] / 3600,
   }));
   nodes.gpus.forEach((gpus, node) => (rows[nodes.rack[node]].gpus += gpus));
-  const holds = holdsOf(run);
-  for (let i = 0; i < holds.count; i++) {
-    const row = rows[nodes.rack[layout.nodeOfGpu[holds.gpu[i]]]];
-    const hours = (holds.gpus[i] * (holds.end[i] - holds.begin[i])) / 3600;
-    row.held += hours;
-    if (holds.tier[i] === RACK) row.nodes += hours;
-    if (holds.tier[i] === SPINE) row.across += hours;
+  const jobRuns = jobRunsOf(run);
+  for (let i = 0; i < jobRuns.count; i++) {
+    const row = rows[nodes.rack[layout.nodeOfGpu[jobRuns.gpu[i]]]];
+    const hours = (jobRuns.gpus[i] * (jobRuns.end[i] - jobRuns.begin[i])) / 3600;
+    row.used += hours;
+    if (jobRuns.tier[i] === RACK) row.nodes += hours;
+    if (jobRuns.tier[i] === SPINE) row.across += hours;
   }
   const named = run.summary.racks;
   const shown = rows.sort((a, b) => b.lost - a.lost || a.rack - b.rack).slice(0, MOST_RACKS);
   type Row = (typeof rows)[number];
   const of = (value: number, row: Row) =>
-    el("span", {}, number(value), el("small", {}, percent(row.held ? value / row.held : null)));
+    el("span", {}, number(value), el("small", {}, percent(row.used ? value / row.used : null)));
   const body = table<Row>(
     "Use and loss by rack",
     [
@@ -142,7 +142,7 @@ function rackTable(app: App): HTMLElement[] {
         cell: (row) => bdi(named?.[row.rack]?.name ?? `rack ${row.rack}`),
       },
       { title: "GPUs", cell: (row) => count(row.gpus) },
-      { title: "GPU-hours used", cell: (row) => number(row.held) },
+      { title: "GPU-hours used", cell: (row) => number(row.used) },
       { title: "by gangs across its nodes", cell: (row) => of(row.nodes, row) },
       { title: "by gangs across racks", cell: (row) => of(row.across, row) },
       { title: "GPU-hours lost", cell: (row) => of(row.lost, row) },

@@ -94,10 +94,10 @@ export function classesOf(data: ReportData, run: Run, by: ColourBy): Classes {
   const column = by === "user" ? jobs.user : jobs.model;
   const names = by === "user" ? data.users : data.models;
   const weight = new Float64Array(names.length);
-  const { holds } = run;
-  for (let i = 0; i < holds.job.length; i++) {
-    const row = column[holds.job[i]];
-    if (row >= 0) weight[row] += holds.gpus[i] * (holds.end_s[i] - holds.begin_s[i]);
+  const { holds: jobRuns } = run;
+  for (let i = 0; i < jobRuns.job.length; i++) {
+    const row = column[jobRuns.job[i]];
+    if (row >= 0) weight[row] += jobRuns.gpus[i] * (jobRuns.end_s[i] - jobRuns.begin_s[i]);
   }
   const order = names.map((_, i) => i).sort((a, b) => weight[b] - weight[a] || a - b);
   const own = names.length <= 7 ? names.length : 6;

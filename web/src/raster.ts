@@ -1,9 +1,9 @@
-// The timeline as a picture of cells, one column per pixel and one row per band of GPUs. Each hold (run of a
-// job) adds to each cell the fraction of the cell that it covers. So the picture is right at every zoom: bars
+// The timeline as a picture of cells, one column per pixel and one row per band of GPUs. Each run of a
+// job adds to each cell the fraction of the cell that it covers. So the picture is right at every zoom: bars
 // if there is room, the share of busy GPUs if there is none.
 //
-// A picture costs O(holds + cells): every moment of a GPU belongs to at most one hold.
-import type { Holds } from "./holds";
+// A picture costs O(runs + cells): every moment of a GPU belongs to at most one run.
+import type { JobRuns } from "./job_runs";
 
 // The visible part of the timeline: time and places (cluster.ts), both half-open.
 export interface View {
@@ -25,7 +25,7 @@ export interface Raster {
 // `rowOf` is the row of each place and `weight` the fraction of its row that one GPU makes up; a row's
 // weights add up to 1. Jobs are coloured by `colours[classOf[job]]`.
 export function rasterize(
-  holds: Holds,
+  jobRuns: JobRuns,
   placeOfGpu: Int32Array,
   view: View,
   columns: number,
@@ -41,15 +41,15 @@ export function rasterize(
   const scale = columns / (view.t1 - view.t0);
   const low = Math.max(0, Math.floor(view.p0));
   const high = Math.min(bands.rowOf.length, Math.ceil(view.p1));
-  for (let i = 0; i < holds.count; i++) {
-    if (holds.end[i] <= view.t0 || view.t1 <= holds.begin[i]) continue;
-    const place = placeOfGpu[holds.gpu[i]];
+  for (let i = 0; i < jobRuns.count; i++) {
+    if (jobRuns.end[i] <= view.t0 || view.t1 <= jobRuns.begin[i]) continue;
+    const place = placeOfGpu[jobRuns.gpu[i]];
     const from = Math.max(low, place);
-    const to = Math.min(high, place + holds.gpus[i]);
+    const to = Math.min(high, place + jobRuns.gpus[i]);
     if (from >= to) continue;
-    const x0 = Math.max(0, (holds.begin[i] - view.t0) * scale);
-    const x1 = Math.min(columns, (holds.end[i] - view.t0) * scale);
-    const [r, g, b] = colours[classOf[holds.job[i]]];
+    const x0 = Math.max(0, (jobRuns.begin[i] - view.t0) * scale);
+    const x1 = Math.min(columns, (jobRuns.end[i] - view.t0) * scale);
+    const [r, g, b] = colours[classOf[jobRuns.job[i]]];
     for (let p = from; p < to;) {
       const row = bands.rowOf[p];
       let weight = 0;

@@ -43,7 +43,7 @@ export interface JobTable {
   submit_s: number[];
 }
 
-export interface Holds {
+export interface JobRuns {
   resolution_s: number;
   job: number[];
   gpu: number[]; // first GPU
@@ -53,9 +53,9 @@ export interface Holds {
   tier: number[]; // widest link of the gang: 0 GPU, 1 node, 2 rack, 3 spine
 }
 
-// Holds (runs of jobs) in their embedded form, which compresses to half: jobs and begins as differences from
+// Runs of jobs in their embedded form, which compresses to half: jobs and begins as differences from
 // the previous row (from 0 in the first), and lengths instead of ends. The page sums them up on reading.
-export interface EmbeddedHolds extends Omit<Holds, "job" | "begin_s" | "end_s"> {
+export interface EmbeddedJobRuns extends Omit<JobRuns, "job" | "begin_s" | "end_s"> {
   job_step: number[];
   begin_step_s: number[];
   for_s: number[];
@@ -98,8 +98,8 @@ export interface Run {
   // The GPUs of each job over time: a job's gang has one row per node and group of neighbouring GPUs. If
   // there are more than about 300,000 rows, pieces of one job on one place that are less than
   // `resolution_s` apart are joined. It is the smallest sufficient value; 0: nothing was joined. Sorted by
-  // job, then begin_s. Embedded as EmbeddedHolds.
-  holds: Holds;
+  // job, then begin_s. Embedded as EmbeddedJobRuns.
+  holds: JobRuns;
   // The policy's notes, by time, at most 200,000; `omitted` counts the rest.
   notes: {
     omitted: number;

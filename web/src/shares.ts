@@ -9,7 +9,7 @@ const OWN = 6; // users with a colour of their own
 const ROUNDING = 1e-3; // fraction of all: rounding may leave this much without another user
 
 export function sharesCharts(app: App): HTMLElement[] {
-  const held = new Chart("GPUs in use, users stacked", "shares");
+  const used = new Chart("GPUs in use, users stacked", "shares");
   const entitled = new Chart("Entitled GPUs, users stacked", "shares");
   const behind = new Chart("GPU-hours behind the entitlement, by user", "shares");
   app.store.watch(["focus", "user", "theme"], () => {
@@ -33,7 +33,7 @@ export function sharesCharts(app: App): HTMLElement[] {
     const top = shares.user.slice(0, OWN).reduce((sum, _, k) => sum + total(shares.held[k]), 0);
     const all = total(load.gpus_held) || 1;
     stack(
-      held,
+      used,
       shares.held,
       load.gpus_held,
       shares.user.length > OWN
@@ -48,7 +48,7 @@ export function sharesCharts(app: App): HTMLElement[] {
     );
     showLags(app, behind, x);
   });
-  return [held.element, entitled.element, behind.element];
+  return [used.element, entitled.element, behind.element];
 }
 
 // The users with a colour of their own, and one line for the rest, from the top of the stack down. Each

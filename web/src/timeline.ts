@@ -8,7 +8,7 @@ import { csv, saveCanvas, saveMenu, saveText, type Cell } from "./download";
 import { count, duration, moment, plural } from "./format";
 import { Gantt } from "./gantt";
 import { listen, reveal, zoomRows, zoomTime } from "./gantt_input";
-import { holdAt, holdsAt, holdsOf } from "./holds";
+import { jobRunAt, jobRunsAt, jobRunsOf } from "./job_runs";
 import { ClusterMap } from "./map";
 import { classesOf, readTheme, TIERS, typeShade } from "./palette";
 import type { View } from "./raster";
@@ -139,16 +139,16 @@ function cursorLine(app: App): HTMLElement {
   app.store.watch(["time_s", "gpu", "focus"], () => {
     const { data, layout, store } = app;
     const [t, gpu] = [store.get("time_s"), store.get("gpu")];
-    const holds = holdsOf(app.run);
-    const hold = holdAt(holds, gpu, t);
+    const jobRuns = jobRunsOf(app.run);
+    const jobRun = jobRunAt(jobRuns, gpu, t);
     const type = data.cluster.gpu_types[data.cluster.nodes.type[layout.nodeOfGpu[gpu]]];
     const where = `${placeText(data.cluster, layout, gpu, 1)} (${type}) at ${moment(t)}: `;
-    open.hidden = hold < 0;
-    if (hold < 0) {
+    open.hidden = jobRun < 0;
+    if (jobRun < 0) {
       text.replaceChildren(where, "free.");
       return;
     }
-    const job = holds.job[hold];
+    const job = jobRuns.job[jobRun];
     open.href = `#job/${encodeURIComponent(data.jobs.id[job])}`;
     text.replaceChildren(
       where,
@@ -156,7 +156,7 @@ function cursorLine(app: App): HTMLElement {
       " of ",
       bdi(app.user(data.jobs.user[job])),
       ` (${data.models[data.jobs.model[job]] || "no model named"}, ${plural(data.jobs.gpus[job], "GPU")}), `,
-      `here from ${moment(holds.begin[hold])} to ${moment(holds.end[hold])}, tier ${TIERS[holds.tier[hold]]}.`,
+      `here from ${moment(jobRuns.begin[jobRun])} to ${moment(jobRuns.end[jobRun])}, tier ${TIERS[jobRuns.tier[jobRun]]}.`,
     );
   });
   return el("p", { class: "cursor-line" }, text, " ", open);
@@ -180,8 +180,8 @@ function ganttBox(app: App, gantt: Gantt): HTMLElement {
   box.addEventListener("pointermove", (event) => showTip(app, gantt, tip, event));
   box.addEventListener("pointerleave", () => (tip.hidden = true));
   box.addEventListener("dblclick", () => {
-    const hold = holdAt(holdsOf(app.run), app.store.get("gpu"), app.store.get("time_s"));
-    if (hold >= 0) app.openJob(holdsOf(app.run).job[hold]);
+    const jobRun = jobRunAt(jobRunsOf(app.run), app.store.get("gpu"), app.store.get("time_s"));
+    if (jobRun >= 0) app.openJob(jobRunsOf(app.run).job[jobRun]);
   });
   onWidth(box, (width) => gantt.resize(width));
   const time = () => app.store.get("time_s");
@@ -198,7 +198,7 @@ function ganttBox(app: App, gantt: Gantt): HTMLElement {
       SVG: () => saveText(`timeline ${app.run.label}.svg`, "image/svg+xml", viewSvg(app, gantt)),
       PNG: () => saveCanvas(`timeline ${app.run.label}.png`, gantt.canvas),
       CSV: () =>
-        saveText(`timeline ${app.run.label}.csv`, "text/csv", csv(holdRows(app, gantt.view))),
+        saveText(`timeline ${app.run.label}.csv`, "text/csv", csv(jobRunRows(app, gantt.view))),
     }),
   );
   const keys = el(
@@ -213,50 +213,50 @@ function ganttBox(app: App, gantt: Gantt): HTMLElement {
 function viewSvg(app: App, { view, classes }: Gantt): string {
   const { data, layout, run } = app;
   const title = `Jobs on GPUs under ${run.label}`;
-  return timelineSvg(title, data.cluster, layout, holdsOf(run), view, classes, readTheme());
+  return timelineSvg(title, data.cluster, layout, jobRunsOf(run), view, classes, readTheme());
 }
 
-// Returns the holds (runs of jobs) in the view, with GPUs, start and end.
-function holdRows(app: App, view: View): Cell[][] {
+// Returns the runs of jobs in the view, with GPUs, start and end.
+function jobRunRows(app: App, view: View): Cell[][] {
   const { cluster, jobs } = app.data;
-  const holds = holdsOf(app.run);
+  const jobRuns = jobRunsOf(app.run);
   const rows: Cell[][] = [
     ["Job", "User", "Node", "GPU type", "First GPU", "GPUs", "From, s", "To, s", "Tier"],
   ];
-  for (let i = 0; i < holds.count; i++) {
-    const place = app.layout.placeOfGpu[holds.gpu[i]];
-    if (holds.end[i] <= view.t0 || view.t1 <= holds.begin[i]) continue;
-    if (place >= view.p1 || place + holds.gpus[i] <= view.p0) continue;
-    const node = app.layout.nodeOfGpu[holds.gpu[i]];
+  for (let i = 0; i < jobRuns.count; i++) {
+    const place = app.layout.placeOfGpu[jobRuns.gpu[i]];
+    if (jobRuns.end[i] <= view.t0 || view.t1 <= jobRuns.begin[i]) continue;
+    if (place >= view.p1 || place + jobRuns.gpus[i] <= view.p0) continue;
+    const node = app.layout.nodeOfGpu[jobRuns.gpu[i]];
     rows.push([
-      jobs.id[holds.job[i]],
-      app.user(jobs.user[holds.job[i]]),
+      jobs.id[jobRuns.job[i]],
+      app.user(jobs.user[jobRuns.job[i]]),
       cluster.nodes.name[node],
       cluster.gpu_types[cluster.nodes.type[node]],
-      holds.gpu[i] - app.layout.firstGpu[node],
-      holds.gpus[i],
-      holds.begin[i],
-      holds.end[i],
-      TIERS[holds.tier[i]],
+      jobRuns.gpu[i] - app.layout.firstGpu[node],
+      jobRuns.gpus[i],
+      jobRuns.begin[i],
+      jobRuns.end[i],
+      TIERS[jobRuns.tier[i]],
     ]);
   }
   return rows;
 }
 
 function showTip(app: App, gantt: Gantt, tip: HTMLElement, event: PointerEvent): void {
-  const holds = holdsOf(app.run);
-  const hold = gantt.hover ? holdAt(holds, gantt.hover.gpu, gantt.hover.t) : -1;
-  tip.hidden = hold < 0;
-  if (hold < 0) return;
+  const jobRuns = jobRunsOf(app.run);
+  const jobRun = gantt.hover ? jobRunAt(jobRuns, gantt.hover.gpu, gantt.hover.t) : -1;
+  tip.hidden = jobRun < 0;
+  if (jobRun < 0) return;
   const { jobs } = app.data;
-  const job = holds.job[hold];
+  const job = jobRuns.job[jobRun];
   tip.replaceChildren(
     el("b", {}, bdi(jobs.id[job])),
     el("br"),
     bdi(app.user(jobs.user[job])),
     `, ${app.model(jobs.model[job])}, ${plural(jobs.gpus[job], "GPU")}`,
     el("br"),
-    `${moment(holds.begin[hold])} to ${moment(holds.end[hold])}`,
+    `${moment(jobRuns.begin[jobRun])} to ${moment(jobRuns.end[jobRun])}`,
   );
   const frame = gantt.canvas.getBoundingClientRect();
   const x = Math.min(event.clientX - frame.left + 14, frame.width - 200);
@@ -265,12 +265,12 @@ function showTip(app: App, gantt: Gantt, tip: HTMLElement, event: PointerEvent):
 }
 
 // Returns ": 12 of 64 V100, 3 of 72 K80" for a cluster with several types.
-function typesText(app: App, held: Int32Array): string {
+function typesText(app: App, used: Int32Array): string {
   const { cluster } = app.data;
   if (cluster.gpu_types.length < 2) return "";
   const typeOf = typeOfGpu(cluster);
   const busy = cluster.gpu_types.map(() => 0);
-  held.forEach((hold, gpu) => hold >= 0 && busy[typeOf[gpu]]++);
+  used.forEach((jobRun, gpu) => jobRun >= 0 && busy[typeOf[gpu]]++);
   const gpus = gpusOfTypes(cluster);
   return `: ${cluster.gpu_types.map((type, t) => `${count(busy[t])} of ${count(gpus[t])} ${type}`).join(", ")}`;
 }
@@ -278,12 +278,12 @@ function typesText(app: App, held: Int32Array): string {
 function mapBox(app: App, map: ClusterMap): HTMLElement {
   const summary = el("p", { class: "note" });
   app.store.watch(["time_s", "focus"], () => {
-    const holds = holdsOf(app.run);
-    const all = holdsAt(holds, app.layout.gpus, app.store.get("time_s"));
-    const held = all.filter((hold) => hold >= 0);
-    const jobs = new Set(Array.from(held, (hold) => holds.job[hold]));
+    const jobRuns = jobRunsOf(app.run);
+    const all = jobRunsAt(jobRuns, app.layout.gpus, app.store.get("time_s"));
+    const used = all.filter((jobRun) => jobRun >= 0);
+    const jobs = new Set(Array.from(used, (jobRun) => jobRuns.job[jobRun]));
     summary.textContent =
-      `At ${moment(app.store.get("time_s"))}, ${count(held.length)} of ${plural(app.layout.gpus, "GPU")} are in use, ` +
+      `At ${moment(app.store.get("time_s"))}, ${count(used.length)} of ${plural(app.layout.gpus, "GPU")} are in use, ` +
       `by ${plural(jobs.size, "job")}${typesText(app, all)}. Hollow squares are free.`;
   });
   const box = el(
@@ -322,8 +322,8 @@ function mapBox(app: App, map: ClusterMap): HTMLElement {
     ];
     if (way) app.store.set({ gpu: map.neighbour(gpu, way[0], way[1]) });
     else if (event.key === "Enter") {
-      const hold = holdAt(holdsOf(app.run), gpu, app.store.get("time_s"));
-      if (hold >= 0) app.openJob(holdsOf(app.run).job[hold]);
+      const jobRun = jobRunAt(jobRunsOf(app.run), gpu, app.store.get("time_s"));
+      if (jobRun >= 0) app.openJob(jobRunsOf(app.run).job[jobRun]);
     } else return;
     event.preventDefault();
   });

@@ -1,7 +1,7 @@
-// Draws the visible part of the timeline as an SVG file: every hold (run of a job) is a rectangle.
+// Draws the visible part of the timeline as an SVG file: every run of a job is a rectangle.
 import { placeOf, type Layout } from "./cluster";
 import { moment, timeTicks } from "./format";
-import type { Holds } from "./holds";
+import type { JobRuns } from "./job_runs";
 import type { Classes } from "./palette";
 import type { View } from "./raster";
 import type { Cluster } from "./schema";
@@ -18,7 +18,7 @@ export function timelineSvg(
   title: string,
   cluster: Cluster,
   layout: Layout,
-  holds: Holds,
+  jobRuns: JobRuns,
   view: View,
   classes: Classes,
   paper: Paper,
@@ -32,13 +32,13 @@ export function timelineSvg(
     return TOP + Math.min(1, Math.max(0, part)) * HEIGHT;
   };
   const rects: string[][] = classes.colours.map(() => []);
-  for (let i = 0; i < holds.count; i++) {
-    const place = layout.placeOfGpu[holds.gpu[i]];
-    if (holds.end[i] <= view.t0 || view.t1 <= holds.begin[i]) continue;
-    if (place >= view.p1 || place + holds.gpus[i] <= view.p0) continue;
-    const [left, top] = [x(holds.begin[i]), y(place)];
-    const rect = area(left, top, x(holds.end[i]) - left, y(place + holds.gpus[i]) - top);
-    rects[classes.of[holds.job[i]]].push(rect);
+  for (let i = 0; i < jobRuns.count; i++) {
+    const place = layout.placeOfGpu[jobRuns.gpu[i]];
+    if (jobRuns.end[i] <= view.t0 || view.t1 <= jobRuns.begin[i]) continue;
+    if (place >= view.p1 || place + jobRuns.gpus[i] <= view.p0) continue;
+    const [left, top] = [x(jobRuns.begin[i]), y(place)];
+    const rect = area(left, top, x(jobRuns.end[i]) - left, y(place + jobRuns.gpus[i]) - top);
+    rects[classes.of[jobRuns.job[i]]].push(rect);
   }
   const bottom = TOP + HEIGHT;
   const parts = classes.colours.map(

@@ -111,16 +111,16 @@ function drawChart(app: App, chart: Chart): void {
     return;
   }
   const user = app.user(shares.user[index]);
-  const held = shares.held[index];
+  const used = shares.held[index];
   const entitled = shares.entitled[index];
   const facts = app.run.summary.users.find((row) => row.user === user);
   const fraction =
     facts && facts.entitled_gpu_hours > 0 ? facts.gpu_hours / facts.entitled_gpu_hours : null;
   chart.show({
-    x: held.map((_, i) => i * load.bin_s),
+    x: used.map((_, i) => i * load.bin_s),
     stepped: true,
     lines: [
-      { label: "in use", colour: lineColour(0), dash: [], bold: true, values: held },
+      { label: "in use", colour: lineColour(0), dash: [], bold: true, values: used },
       { label: "entitled", colour: lineColour(1), dash: [6, 3], bold: false, values: entitled },
     ],
     format: number,
@@ -184,13 +184,13 @@ function userButton(app: App, user: string, row: number): Node {
 }
 
 // GPUs in use as an area, entitled GPUs as a line, on the user's own scale.
-function spark(held: number[], entitled: number[]): HTMLCanvasElement {
+function spark(used: number[], entitled: number[]): HTMLCanvasElement {
   const canvas = el("canvas", { "aria-hidden": "true" });
   const { width, height } = SPARK;
   const pen = sizeCanvas(canvas, width, height);
   const shrink = (values: number[]) =>
     resample(values, 1, values.length / width, width).map((v) => v ?? 0);
-  const lines = [shrink(held), shrink(entitled)];
+  const lines = [shrink(used), shrink(entitled)];
   const most = Math.max(1e-9, ...lines[0], ...lines[1]);
   const trace = (values: number[]) => {
     values.forEach((v, i) => {

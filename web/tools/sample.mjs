@@ -3,8 +3,8 @@
 //
 //   node tools/sample.mjs [--jobs 400] [--nodes 24] [--seed 1] [--hostile] [--out dist/sample.html]
 //
-// Its scheduler is a toy, but its output is consistent: holds do not overlap, and curves and summaries
-// follow from holds.
+// Its scheduler is a toy, but its output is consistent: runs do not overlap, and curves and summaries
+// follow from runs.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -120,11 +120,11 @@ function networkOf(run, jobs, cluster, bins, bin_s) {
 }
 
 function sharesOf(run, jobs, users, gpus, bins, bin_s) {
-  const held = Array.from({ length: users }, () => new Float64Array(bins));
+  const used = Array.from({ length: users }, () => new Float64Array(bins));
   const demand = Array.from({ length: users }, () => new Float64Array(bins));
-  const { holds, outcome } = run;
-  holds.job.forEach((job, i) =>
-    addTo(held[jobs.user[job]], bin_s, holds.begin_s[i], holds.end_s[i], holds.gpus[i]),
+  const { holds: jobRuns, outcome } = run;
+  jobRuns.job.forEach((job, i) =>
+    addTo(used[jobs.user[job]], bin_s, jobRuns.begin_s[i], jobRuns.end_s[i], jobRuns.gpus[i]),
   );
   jobs.id.forEach((_, job) =>
     addTo(
@@ -145,7 +145,7 @@ function sharesOf(run, jobs, users, gpus, bins, bin_s) {
       entitled[u][k] = ms(part);
     });
   }
-  return { held: held.map((row) => Array.from(row, (v) => ms(v / bin_s))), entitled };
+  return { held: used.map((row) => Array.from(row, (v) => ms(v / bin_s))), entitled };
 }
 
 function summarize(policy, run, jobs, work, shares, load, names, seed) {

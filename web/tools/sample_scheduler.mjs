@@ -109,7 +109,7 @@ class Pool {
   }
 }
 
-// One run of one policy. After `run()`: holds by job, outcomes, notes, and `steps` as
+// One run of one policy. After `run()`: runs by job, outcomes, notes, and `steps` as
 // [t, GPUs in use, jobs running, jobs waiting, free GPUs on partly used nodes].
 export class Simulation {
   constructor(policy, cluster, jobs, work, seed) {
@@ -120,7 +120,7 @@ export class Simulation {
     this.pool = new Pool(cluster.nodes.name.length);
     this.ends = new Heap((a, b) => a.t - b.t || a.job.row - b.job.row);
     this.waiting = new Heap(policy.order);
-    this.held = this.running = 0;
+    this.used = this.running = 0;
     this.steps = [];
     this.tiers = [];
     this.outcome = { start_s: none(), finish_s: none(), queue_s: none() };
@@ -140,16 +140,16 @@ export class Simulation {
       else this.stop(ends.pop());
       this.schedule(t);
       if (this.policy.trades && this.rand() < 0.04) this.trade(t);
-      const { held, running, waiting, pool } = this;
-      this.steps.push([t, held, running, waiting.items.length, pool.fragmented]);
+      const { used, running, waiting, pool } = this;
+      this.steps.push([t, used, running, waiting.items.length, pool.fragmented]);
     }
-    for (const job of all) for (const hold of job.holds) append(this.holds, hold);
+    for (const job of all) for (const jobRun of job.holds) append(this.holds, jobRun);
     return this;
   }
 
   arrive(row, t) {
     const [work, gpus] = [this.work[row], this.jobs.gpus[row]];
-    const job = { row, work, gpus, done: 0, stamp: t, heldFor: 0, holds: [] };
+    const job = { row, work, gpus, done: 0, stamp: t, ranFor: 0, holds: [] };
     if (gpus > this.cluster.nodes.name.length * PER_NODE) this.outcome.status[row] = 2;
     else this.waiting.push(job);
     return job;
@@ -181,19 +181,19 @@ export class Simulation {
     job.where = where;
     this.tiers.push(tier);
     this.outcome.start_s[job.row] ??= ms(t);
-    this.held += job.gpus;
+    this.used += job.gpus;
     this.running++;
     this.ends.push({ t: t + time, job, slices, begin: t, tier, done: time * speed });
   }
 
-  // At the end of a hold the job has finished, or its slice has ended and it waits again.
+  // At the end of a run the job has finished, or its slice has ended and it waits again.
   stop({ t, job, slices, begin, tier, done }) {
     const { outcome, jobs } = this;
     this.pool.give(slices);
-    this.held -= job.gpus;
+    this.used -= job.gpus;
     this.running--;
     job.done += done;
-    job.heldFor += t - begin;
+    job.ranFor += t - begin;
     for (const [gpu, gpus] of slices.flatMap(runsOf)) {
       job.holds.push({ job: job.row, gpu, gpus, begin_s: ms(begin), end_s: ms(t), tier });
     }
@@ -206,7 +206,7 @@ export class Simulation {
       return;
     }
     outcome.finish_s[job.row] = ms(t);
-    outcome.queue_s[job.row] = Math.max(0, ms(t - jobs.submit_s[job.row] - job.heldFor));
+    outcome.queue_s[job.row] = Math.max(0, ms(t - jobs.submit_s[job.row] - job.ranFor));
     outcome.status[job.row] = this.rand() < 0.02 ? 1 : 0;
   }
 

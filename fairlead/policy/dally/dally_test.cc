@@ -182,7 +182,7 @@ TEST(Dally, TheBestTierThatAGangCanHaveIsTakenAtOnce) {
   EXPECT_EQ(world.events(), (Lines{"0s j0 n0:4 n1:2", "0s j1 n1:2 n2:4 n3:4"}));
 }
 
-TEST(Dally, NoJobIsHeldUpByOneThatWaitsForItsTimer) {
+TEST(Dally, NoJobIsDelayedByOneThatWaitsForItsTimer) {
   std::vector<Row> rows = half_full({.submit = at_s(5), .gpus = 2, .work = seconds(10)});
   rows.push_back({.submit = at_s(6), .gpus = 1, .work = seconds(1)});
   RackWorld world(kOneRack, rows);
@@ -267,7 +267,7 @@ TEST(Dally, OnlyAGangLargerThanEveryTypeMixesTypes) {
 }
 
 // A job that the network hurts came second and runs spread; a quiet one has the node.
-std::vector<Row> quiet_holds_the_node(Duration chatty_work) {
+std::vector<Row> quiet_has_the_node(Duration chatty_work) {
   return {{.gpus = 3, .work = seconds(3000), .model = "quiet"},
           {.gpus = 3, .work = seconds(3000), .model = "quiet"},
           {.submit = at_s(1), .gpus = 2, .work = chatty_work, .model = "chatty"}};
@@ -276,7 +276,7 @@ std::vector<Row> quiet_holds_the_node(Duration chatty_work) {
 TEST(Dally, ASensitiveJobTakesTheNodeFromOneThatDoesNotCare) {
   // At half speed it has 1,700 s of work left at 300 s: it saves 2 x 1,700 GPU-seconds for two
   // restarts of 5 GPUs in all.
-  RackWorld world(kOneRack, quiet_holds_the_node(seconds(1850)));
+  RackWorld world(kOneRack, quiet_has_the_node(seconds(1850)));
   world.run("dally:mode=no-wait,preempt=network");
   EXPECT_EQ(world.events()[2], "1s j2 n0:1 n1:1");
   EXPECT_EQ(Lines(world.events().begin() + 3, world.events().begin() + 7),
@@ -289,10 +289,10 @@ TEST(Dally, ASensitiveJobTakesTheNodeFromOneThatDoesNotCare) {
 
 TEST(Dally, NoJobIsStoppedForLessThanTheRestartsCost) {
   // 70 s of work left at 300 s save 2 x 70 GPU-seconds; restarts of 5 GPUs cost 150.
-  RackWorld world(kOneRack, quiet_holds_the_node(seconds(220)));
+  RackWorld world(kOneRack, quiet_has_the_node(seconds(220)));
   world.run("dally:mode=no-wait,preempt=network");
   EXPECT_EQ(world.events().size(), 3U);
-  RackWorld cheap(kOneRack, quiet_holds_the_node(seconds(220)));
+  RackWorld cheap(kOneRack, quiet_has_the_node(seconds(220)));
   cheap.run("dally:mode=no-wait,preempt=network,switch_s=27");
   EXPECT_GT(cheap.events().size(), 3U);
 }
@@ -308,7 +308,7 @@ TEST(Dally, ASensitiveJobThatHasNothingToRunOnStopsNoJob) {
 }
 
 TEST(Dally, NoJobIsStoppedForOneThatSuffersAsMuch) {
-  std::vector<Row> rows = quiet_holds_the_node(seconds(1000));
+  std::vector<Row> rows = quiet_has_the_node(seconds(1000));
   for (Row& row : rows) row.model = "chatty";
   RackWorld world(kOneRack, rows);
   world.run("dally:mode=no-wait,preempt=network,score=slowdown");
@@ -316,7 +316,7 @@ TEST(Dally, NoJobIsStoppedForOneThatSuffersAsMuch) {
 }
 
 TEST(Dally, AJobMovesCloserTogetherIntoFreeGpusIfThatPays) {
-  std::vector<Row> rows = quiet_holds_the_node(seconds(1000));
+  std::vector<Row> rows = quiet_has_the_node(seconds(1000));
   rows[1].work = seconds(200);
   const Lines moved = {"300s j2 stop", "300s j2 n1:2"};
   RackWorld world(kOneRack, rows);
@@ -392,7 +392,7 @@ std::string drawn_policy() {
 }
 
 // 24 GPUs in six nodes of three racks, one or two types.
-RC_GTEST_PROP(DallyProperty, EveryJobEndsWholeAndNothingIsHeldTwice, ()) {
+RC_GTEST_PROP(DallyProperty, EveryJobEndsWholeAndNothingIsAllocatedTwice, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   Racks racks{.racks = 3, .nodes = 2, .gpus = 4};
   if (*rc::gen::arbitrary<bool>()) racks.types = {"A", "B"};

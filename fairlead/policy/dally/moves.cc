@@ -26,7 +26,7 @@ void DallyMoves::run(const View& view, Plan& plan) {
 }
 
 // Returns the rate of the gang's slowest member, with its links as they are shared.
-double DallyMoves::rate_held(const View& view, const Plan& plan, JobId job) const {
+double DallyMoves::present_rate(const View& view, const Plan& plan, JobId job) const {
   double slowest = std::numeric_limits<double>::infinity();
   const Gang gang = plan.gang(job);
   const DallyTier tier = dally_tier_of(view.cluster, gang);
@@ -38,9 +38,9 @@ double DallyMoves::rate_held(const View& view, const Plan& plan, JobId job) cons
 }
 
 bool DallyMoves::could_be_faster(const View& view, const Plan& plan, JobId job) const {
-  if (!options_.moves_for_speed() || !plan.holds(job)) return false;
+  if (!options_.moves_for_speed() || !plan.has_gang(job)) return false;
   const double best = tiers_.of(view, job).fastest();
-  return gpu_seconds(view, job, rate_held(view, plan, job), best) >
+  return gpu_seconds(view, job, present_rate(view, plan, job), best) >
          view.jobs.gpus[job] * to_seconds(options_.switch_cost);
 }
 
@@ -63,8 +63,8 @@ DallyMoves::Pace DallyMoves::pace_of_what_is_free(const View& view, Plan& plan, 
   return {};
 }
 
-DallyMoves::Pace DallyMoves::pace_held(const View& view, const Plan& plan, JobId job) {
-  Pace pace{.rate = rate_held(view, plan, job)};
+DallyMoves::Pace DallyMoves::present_pace(const View& view, const Plan& plan, JobId job) {
+  Pace pace{.rate = present_rate(view, plan, job)};
   crowding_.stopped(job);
   pace.loss_of_others = crowding_.loss_of_others(view, job, plan.gang(job));
   crowding_.placed(view, plan, job);
@@ -93,7 +93,7 @@ void DallyMoves::collect_seekers(const View& view, Plan& plan) {
     if (!could_be_faster(view, plan, job)) continue;
     Seeker seeker{.key = order_.round(view, job),
                   .is_running = true,
-                  .otherwise = pace_held(view, plan, job)};
+                  .otherwise = present_pace(view, plan, job)};
     for (DallyTier tier : kDallyTierList) {
       seeker.types[index_of(tier)] = tiers_.of(view, job).faster_than(tier, seeker.otherwise.rate);
     }
@@ -106,9 +106,9 @@ void DallyMoves::collect_seekers(const View& view, Plan& plan) {
 void DallyMoves::collect_runners(const View& view, const Plan& plan) {
   std::vector<DallyVictims::Runner> runners;
   for (JobId job : view.running) {
-    if (!plan.holds(job)) continue;
-    const double held = rate_held(view, plan, job);
-    const double loss = gpu_seconds(view, job, tiers_.of(view, job).slowest(), held);
+    if (!plan.has_gang(job)) continue;
+    const double present = present_rate(view, plan, job);
+    const double loss = gpu_seconds(view, job, tiers_.of(view, job).slowest(), present);
     runners.push_back({order_.round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
   }
   victims_.begin(view, plan, std::move(runners));

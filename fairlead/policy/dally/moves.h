@@ -68,8 +68,8 @@ class DallyMoves {
   void collect_seekers(const View& view, Plan& plan);
   bool may_gain_by_preemption(const View& view, const OrderKey& key) const;
   Pace pace_of_what_is_free(const View& view, Plan& plan, JobId job);
-  Pace pace_held(const View& view, const Plan& plan, JobId job);
-  double rate_held(const View& view, const Plan& plan, JobId job) const;
+  Pace present_pace(const View& view, const Plan& plan, JobId job);
+  double present_rate(const View& view, const Plan& plan, JobId job) const;
   void collect_runners(const View& view, const Plan& plan);
 
   // Places for them.

@@ -26,10 +26,10 @@ std::uint32_t Copies::wanted(const View& view, JobId job, double left_s, bool ma
   const bool is_elastic = view.jobs.gpus_min[job] < view.jobs.gpus_max[job];
   if (most == 1 || is_elastic) return 1;
   const bool runs = view.jobs.state[job] == JobState::kRunning;
-  const std::uint32_t held = runs ? copies_of(view.jobs.last_gang(job)) : 1;
-  if (!may_grow) return held;
+  const std::uint32_t present = runs ? copies_of(view.jobs.last_gang(job)) : 1;
+  if (!may_grow) return present;
   const std::uint32_t useful = worth_a_switch(left_s, to_seconds(options_.switch_cost));
-  return std::max(1U, std::min({most, nodes_for(view, job), std::max(held, useful)}));
+  return std::max(1U, std::min({most, nodes_for(view, job), std::max(present, useful)}));
 }
 
 std::uint32_t Copies::nodes_for(const View& view, JobId job) {

@@ -7,7 +7,7 @@ namespace fairlead {
 void Debts::settle(Time now) {
   const double passed_s = to_seconds(now - since_);
   for (UserId user : ids<UserId>(due_.size())) {
-    debt_[user] += (due_[user] - held_[user]) * passed_s;
+    debt_[user] += (due_[user] - allocated_[user]) * passed_s;
   }
   since_ = now;
   share_idle_time();
@@ -40,14 +40,14 @@ void Debts::bound() {
 }
 
 void Debts::expect(const Users& users, double gpus, std::span<const Ask> asks) {
-  for (IdVector<UserId, double>* column : {&due_, &held_, &gang_, &demand_}) {
+  for (IdVector<UserId, double>* column : {&due_, &allocated_, &gang_, &demand_}) {
     column->clear();
     column->resize(users.size());
   }
   debt_.resize(users.size());
   for (const Ask& ask : asks) {
     demand_[ask.user] += ask.gpus;
-    held_[ask.user] += ask.held;
+    allocated_[ask.user] += ask.allocated;
     gang_[ask.user] = std::max(gang_[ask.user], ask.gang);
   }
   fill_dues(users, gpus);
@@ -87,7 +87,7 @@ void Debts::fill_dues(const Users& users, double gpus) {
 
 void Debts::fields(Archive& archive) {
   archive(since_);
-  archive.rows(due_, held_, gang_, debt_);
+  archive.rows(due_, allocated_, gang_, debt_);
 }
 
 }  // namespace fairlead

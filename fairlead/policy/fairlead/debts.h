@@ -33,9 +33,9 @@ class Debts {
   // The sums of a user's jobs that wait or run.
   struct Ask {
     UserId user;
-    double gpus = 0;  // GPUs asked for
-    double held = 0;  // GPUs held, counted in GPUs of the mix
-    double gang = 0;  // the largest gang asked for, in GPUs
+    double gpus = 0;       // GPUs asked for
+    double allocated = 0;  // GPUs allocated, counted in GPUs of the mix
+    double gang = 0;       // the largest gang asked for, in GPUs
   };
 
   // `window`: the time over which shares must be kept.
@@ -43,7 +43,7 @@ class Debts {
 
   // Updates the debts to the present time. Called first in every decision.
   void settle(Time now);
-  // Sets the GPUs due and held from now on, for a cluster of `gpus`. Called last in every decision.
+  // Sets the GPUs due and allocated from now on, for a cluster of `gpus`. Called last in every decision.
   void expect(const Users& users, double gpus, std::span<const Ask> asks);
 
   // Returns GPUs; 0 for users without demand. As of the last expect().
@@ -63,7 +63,7 @@ class Debts {
   Time since_{};
   // Per user, as of the last expect().
   IdVector<UserId, double> due_;
-  IdVector<UserId, double> held_;
+  IdVector<UserId, double> allocated_;
   IdVector<UserId, double> gang_;  // its largest demanded gang
   IdVector<UserId, double> debt_;  // up to since_
 

@@ -206,7 +206,7 @@ void Fairlead::expect(const View& view, const Plan& plan) {
     if (sums.gpus == 0) continue;
     by_user_.push_back({.user = user,
                         .gpus = static_cast<double>(sums.gpus),
-                        .held = sums.held(),
+                        .allocated = sums.allocated(),
                         .gang = static_cast<double>(sums.largest_gang())});
   }
   debts_.expect(view.users, plan.free().capacity(), by_user_);
@@ -307,13 +307,13 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
   if (!all) {
     for (JobId job : view.running) {
       const GroupId group = group_with_quota(view, job);
-      if (!group.is_none() && plan.holds(job)) quota_left_[group] -= view.jobs.gpus[job];
+      if (!group.is_none() && plan.has_gang(job)) quota_left_[group] -= view.jobs.gpus[job];
     }
   }
   std::ranges::sort(order_, std::greater<>(), [&](const Ranked& ranked) {
     const HadarBidder& bidder = *ranked.bidder;
     const double weight = bidder.weight * ranked.speed;
-    return std::pair(plan.holds(bidder.job) ? keeping_ * weight : weight, bidder.job);
+    return std::pair(plan.has_gang(bidder.job) ? keeping_ * weight : weight, bidder.job);
   });
   for (const Ranked& ranked : order_) {
     HadarBidder& bidder = *ranked.bidder;

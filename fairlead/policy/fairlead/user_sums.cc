@@ -26,7 +26,7 @@ double speed_on_mean(const View& view, const Plan& plan, JobId job, std::uint32_
 void UserSums::update(const View& view, const Plan& plan, std::span<const JobId> edited) {
   const auto reset = [&] {
     sums_.clear();
-    held_units_.clear();
+    allocated_units_.clear();
   };
   changed_.update(view, plan, edited, reset, [&](JobId job) { set(view, plan, job); });
   FL_DCHECK(agrees(view, plan), "sums of users");
@@ -47,32 +47,32 @@ void UserSums::set(const View& view, const Plan& plan, JobId job) {
   if (state != JobState::kWaiting && state != JobState::kRunning) return;
   Sums& sums = sums_.grow_to(view.jobs.user[job]);
   const std::uint32_t gang = view.jobs.gpus_max[job];
-  const std::int64_t held = held_units(view, plan, job);
+  const std::int64_t allocated = allocated_units(view, plan, job);
   sums.gpus += gang;
-  sums.held_units += held;
+  sums.allocated_units += allocated;
   ++sums.gangs[gang];
-  held_units_[job] = held;
+  allocated_units_[job] = allocated;
 }
 
 void UserSums::remove(const View& view, JobId job) {
-  if (!held_units_.has(job)) held_units_.resize(view.jobs.size(), kAbsent);
-  const std::int64_t held = std::exchange(held_units_[job], kAbsent);
-  if (held == kAbsent) return;
+  if (!allocated_units_.has(job)) allocated_units_.resize(view.jobs.size(), kAbsent);
+  const std::int64_t allocated = std::exchange(allocated_units_[job], kAbsent);
+  if (allocated == kAbsent) return;
   Sums& sums = sums_[view.jobs.user[job]];
   const auto gang = sums.gangs.find(view.jobs.gpus_max[job]);
   sums.gpus -= gang->first;
-  sums.held_units -= held;
+  sums.allocated_units -= allocated;
   if (--gang->second == 0) sums.gangs.erase(gang);
 }
 
-std::int64_t UserSums::held_units(const View& view, const Plan& plan, JobId job) {
-  if (!plan.holds(job)) return 0;
-  double held = 0;
+std::int64_t UserSums::allocated_units(const View& view, const Plan& plan, JobId job) {
+  if (!plan.has_gang(job)) return 0;
+  double allocated = 0;
   for_each_copy(plan.gang(job), [&](Gang gang) {
     const double mean = speed_on_mean(view, plan, job, gpus_of(gang));
-    held += gpus_of(gang) * (mean > 0 ? rate_on(view, job, gang) / mean : 1);
+    allocated += gpus_of(gang) * (mean > 0 ? rate_on(view, job, gang) / mean : 1);
   });
-  return std::llround(kUnitsPerGpu * held);
+  return std::llround(kUnitsPerGpu * allocated);
 }
 
 }  // namespace fairlead

@@ -1,6 +1,6 @@
-// UserSums: the GPUs that each user's jobs ask for and hold, summed up job by job as they change (ours).
+// UserSums: the GPUs that each user's jobs ask for and have, summed up job by job as they change (ours).
 //
-// A GPU that a job holds counts as `held` GPUs of the cluster's mix of types: two, if the job is twice as
+// A GPU of a job counts as `allocated` GPUs of the cluster's mix of types: two, if the job is twice as
 // fast on it as on the mean GPU that it can use. These counts are whole units of 1e-12 GPUs, so their sums
 // do not depend on the order of jobs, and a restored run has the same sums.
 //
@@ -26,11 +26,11 @@ class UserSums {
   static constexpr double kUnitsPerGpu = 1e12;  // 64 bits are enough for 9 million GPUs
   // Sums of a user's jobs that wait or run.
   struct Sums {
-    std::uint64_t gpus = 0;                          // GPUs asked for: of each job the largest gang
-    std::int64_t held_units = 0;                     // GPUs of the mix that the GPUs held count as
+    std::uint64_t gpus = 0;            // GPUs asked for: of each job the largest gang
+    std::int64_t allocated_units = 0;  // GPUs of the mix that the GPUs allocated count as
     std::map<std::uint32_t, std::uint32_t> gangs{};  // number of jobs by the gang asked for
     friend bool operator==(const Sums&, const Sums&) = default;
-    double held() const { return static_cast<double>(held_units) / kUnitsPerGpu; }
+    double allocated() const { return static_cast<double>(allocated_units) / kUnitsPerGpu; }
     std::uint32_t largest_gang() const { return gangs.empty() ? 0 : gangs.rbegin()->first; }
   };
 
@@ -46,10 +46,10 @@ class UserSums {
   bool agrees(const View& view, const Plan& plan) const;
   void set(const View& view, const Plan& plan, JobId job);
   void remove(const View& view, JobId job);
-  static std::int64_t held_units(const View& view, const Plan& plan, JobId job);
+  static std::int64_t allocated_units(const View& view, const Plan& plan, JobId job);
 
   IdVector<UserId, Sums> sums_;
-  IdVector<JobId, std::int64_t> held_units_;  // as summed; kAbsent: not among the sums
+  IdVector<JobId, std::int64_t> allocated_units_;  // as summed; kAbsent: not among the sums
   ChangedJobs changed_;
 };
 

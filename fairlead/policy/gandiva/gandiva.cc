@@ -203,7 +203,7 @@ void Gandiva::leave_node(const View& view, Plan& plan, NodeId node) {
   });
   std::ranges::sort(leaving);
   for (JobId job : leaving) {
-    if (plan.holds(job)) plan.stop(job, StopCause::kDrain);
+    if (plan.has_gang(job)) plan.stop(job, StopCause::kDrain);
     leave_home(job);
     wait_for_home(view, job);
   }
@@ -429,7 +429,7 @@ void Gandiva::consider_moving(const View& view, Plan& plan, JobId job) {
   Home home = find_room(view, job);
   if (!home.empty() && (waits || home.size() < nodes)) {
     if (turns_.waits(job)) turns_.end_wait(job);
-    if (plan.holds(job)) plan.stop(job, StopCause::kMove);
+    if (plan.has_gang(job)) plan.stop(job, StopCause::kMove);
     turns_.wait(job, queue_of(home));
     set_affinity(home, gpus);
     homes_[job] = std::move(home);
@@ -444,7 +444,7 @@ void Gandiva::consider_moving(const View& view, Plan& plan, JobId job) {
 void Gandiva::end_turn(const View& view, const Plan& plan) {
   sorted_.clear();
   std::ranges::copy_if(view.running, std::back_inserter(sorted_),
-                       [&](JobId job) { return plan.holds(job); });
+                       [&](JobId job) { return plan.has_gang(job); });
   turns_.end_turn(sorted_);
   std::ranges::copy_if(sorted_, std::back_inserter(ending_),
                        [&](JobId job) { return is_crowded(homes_[job]); });

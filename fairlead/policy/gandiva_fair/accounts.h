@@ -37,8 +37,8 @@ class Accounts {
   void keep(UserId user, GpuTypeId type, std::uint32_t gpus) { due_.keep(user, type, gpus); }
   void drop(UserId user, GpuTypeId type, std::uint32_t gpus) { due_.drop(user, type, gpus); }
   // Adds (negative: subtracts) GPUs of the type that the user has.
-  void add_held(Time now, UserId user, GpuTypeId type, std::int64_t gpus) {
-    ledger_.add_held(due_, now, user, type, gpus);
+  void add_allocated(Time now, UserId user, GpuTypeId type, std::int64_t gpus) {
+    ledger_.add_allocated(due_, now, user, type, gpus);
   }
 
   // Settles the ledger, and updates the shares to the facts.

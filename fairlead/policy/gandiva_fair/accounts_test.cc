@@ -57,7 +57,7 @@ class Happenings {
   struct Job {
     GpuTypeId type;
     std::uint32_t gpus;
-    bool holds;
+    bool runs;
   };
   void arrive(Accounts& accounts, UserId user) {
     const Job job = {GpuTypeId(rng_.below(3)), std::uint32_t{1} << rng_.below(4), false};
@@ -67,9 +67,9 @@ class Happenings {
   }
   void turn(Accounts& accounts, UserId user) {
     for (Job& job : jobs_[user.row()]) {
-      job.holds = !job.holds;
+      job.runs = !job.runs;
       const std::int64_t gpus = job.gpus;
-      accounts.add_held(now_, user, job.type, job.holds ? gpus : -gpus);
+      accounts.add_allocated(now_, user, job.type, job.runs ? gpus : -gpus);
     }
   }
   void leave(Accounts& accounts, UserId user) {
@@ -77,7 +77,7 @@ class Happenings {
       const Job job = jobs_[user.row()].back();
       jobs_[user.row()].pop_back();
       const std::int64_t gpus = job.gpus;
-      if (job.holds) accounts.add_held(now_, user, job.type, -gpus);
+      if (job.runs) accounts.add_allocated(now_, user, job.type, -gpus);
       accounts.drop(user, job.type, job.gpus);
       accounts.add_demand(user, -gpus);
     }
@@ -193,7 +193,7 @@ TEST(Accounts, OfAUserThatIsAwayAreSavedToo) {
     accounts.add_demand(kAnn, 1);
     accounts.keep(kAnn, kFast, 1);
     accounts.update({60'000});
-    accounts.add_held({60'000}, kBen, kFast, 8);
+    accounts.add_allocated({60'000}, kBen, kFast, 8);
     accounts.update({3'660'000});
     return accounts.ledger().debt(kAnn);
   };

@@ -142,7 +142,7 @@ void Admission::list_kept(const View& view, UserId user, std::size_t least) {
   for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
     for (JobId job = homes_.first_kept(user, type); !job.is_none(); job = homes_.next_kept(job)) {
       const std::size_t in_class = class_of(view, job);
-      if (in_class > least) kept_.push_back({2 * in_class + (homes_.of(job).holds ? 0 : 1), job});
+      if (in_class > least) kept_.push_back({2 * in_class + (homes_.of(job).runs ? 0 : 1), job});
     }
   }
   std::ranges::stable_sort(kept_, std::greater(), &Kept::rank);

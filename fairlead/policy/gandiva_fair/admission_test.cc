@@ -36,7 +36,7 @@ struct Gate : Town {
   void rotate() {
     accounts.update(now);
     admission.rotate(view(), [this](JobId job, StopCause) {
-      if (homes.of(job).holds) hold(job, false);
+      if (homes.of(job).runs) run(job, false);
       homes.move_out(view(), job);
       admission.put_last(view(), job);
       ++moved_out;
@@ -114,7 +114,7 @@ TEST(Admission, UsersOfAGroupTakeTurnsInItsQuota) {
   QuotaGate gate;
   const JobId of_ann = gate.come(kAnn, 2);
   gate.let_in();
-  gate.hold(of_ann);
+  gate.run(of_ann);
   const JobId of_ben = gate.come(kBen, 1);
   gate.come(kEve, 2);
   gate.let_in();
@@ -133,7 +133,7 @@ TEST(Admission, TheUserThatIsFurthestBehindComesInFirst) {
   // The node keeps two GPUs' worth, both of Eve's. Ben waits a minute longer than Ann.
   Gate gate("1xV100:1", {1, 1, 1}, 1);
   for (int i = 0; i < 2; ++i) gate.keep(kEve, 1, 0);
-  gate.hold(JobId(0));
+  gate.run(JobId(0));
   const JobId of_ben = gate.come(kBen, 1);
   gate.let_in();
   gate.wait(seconds(60));
@@ -175,7 +175,7 @@ TEST(Admission, OneJobOfAUserIsAlwaysLetIn) {
   EXPECT_FALSE(gate.is_in(more));
 }
 
-TEST(Admission, AJobThatFindsNoRoomHoldsUpThoseBehindIt) {
+TEST(Admission, AJobThatFindsNoRoomDelaysThoseBehindIt) {
   // The node keeps four GPUs' worth. Three are Ann's, and Ben's gang of two finds no room.
   Gate gate("1xV100:2", {9, 1, 1}, 1);
   for (int i = 0; i < 3; ++i) gate.keep(kAnn, 1, 0);
@@ -189,7 +189,7 @@ TEST(Admission, AJobThatFindsNoRoomHoldsUpThoseBehindIt) {
   EXPECT_TRUE(gate.is_in(gang));
 }
 
-TEST(Admission, AJobThatNodesThatAreUpCannotHoldIsPassedOver) {
+TEST(Admission, AJobThatDoesNotFitOnNodesThatAreUpIsPassedOver) {
   Gate gate("2xV100:2", {1, 1});
   gate.homes.resize(gate.view(), NodeId(1), 0);
   const JobId gang = gate.come(kAnn, 4);
@@ -277,11 +277,11 @@ TEST(Rotation, AJobThatMakesRoomStandsBehindThoseOfItsClass) {
   EXPECT_EQ(queue.in(), (std::vector<bool>{true, false, false}));
 }
 
-TEST(Rotation, OneThatWaitsMakesRoomBeforeOneThatHolds) {
+TEST(Rotation, OneThatWaitsMakesRoomBeforeOneThatRuns) {
   Gate gate("1xV100:2", {1}, 1);
   for (int i = 0; i < 3; ++i) gate.come(kAnn, 1);
   gate.let_in();
-  gate.hold(JobId(0));
+  gate.run(JobId(0));
   for (JobId job : ids<JobId>(2)) gate.attain(job, hours(1));
   gate.rotate();
   EXPECT_TRUE(gate.is_in(JobId(0)));
@@ -311,7 +311,7 @@ TEST(Rotation, AUserWithNoJobInTakesThePlaceOfTheOneFurthestAhead) {
   EXPECT_FALSE(gate.is_in(JobId(2)));
   gate.rotate();
   EXPECT_EQ(gate.moved_out, 0) << "none is ahead";
-  gate.hold(JobId(0));
+  gate.run(JobId(0));
   gate.wait(Town::kQuantum);
   gate.rotate();
   EXPECT_FALSE(gate.is_in(JobId(0))) << "two turns ahead";

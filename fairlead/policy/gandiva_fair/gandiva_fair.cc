@@ -71,14 +71,14 @@ void GandivaFair::arrive(const View& view, JobId job) {
 
 void GandivaFair::evict(const View& view, JobId job) {
   if (!homes_.is_kept(job)) return;  // its node was emptied just now
-  homes_.set_holds(view, job, false);
+  homes_.set_runs(view, job, false);
   homes_.move_out(view, job);
   admission_.put_first(view, job);
 }
 
 // Takes the job out of its home; it returns when it is its turn.
 void GandivaFair::put_out(const View& view, Plan& plan, JobId job, StopCause cause) {
-  if (homes_.of(job).holds) stop(view, plan, job, cause);
+  if (homes_.of(job).runs) stop(view, plan, job, cause);
   homes_.move_out(view, job);
   admission_.put_last(view, job);
 }
@@ -86,7 +86,7 @@ void GandivaFair::put_out(const View& view, Plan& plan, JobId job, StopCause cau
 void GandivaFair::leave(const View& view, JobId job) {
   const UserId user = view.jobs.user[job];
   if (homes_.is_kept(job)) {
-    if (homes_.of(job).holds) homes_.set_holds(view, job, false);
+    if (homes_.of(job).runs) homes_.set_runs(view, job, false);
     homes_.move_out(view, job);
   } else {
     admission_.remove(view, job);
@@ -102,10 +102,10 @@ void GandivaFair::leave(const View& view, JobId job) {
 void GandivaFair::empty_node(const View& view, Plan& plan, NodeId node) {
   homes_.list_jobs(node, leaving_);
   for (auto job = leaving_.rbegin(); job != leaving_.rend(); ++job) {
-    if (plan.holds(*job)) {
+    if (plan.has_gang(*job)) {
       stop(view, plan, *job, StopCause::kDrain);
-    } else if (homes_.of(*job).holds) {
-      homes_.set_holds(view, *job, false);  // its eviction, or its end, is in the news to come
+    } else if (homes_.of(*job).runs) {
+      homes_.set_runs(view, *job, false);  // its eviction, or its end, is in the news to come
     }
     homes_.move_out(view, *job);
     admission_.put_first(view, *job);
@@ -219,28 +219,28 @@ void GandivaFair::start(const View& view, Plan& plan, JobId job) {
     plan.take(homes_.of(job).node, view.jobs.gpus[job]);
   }
   plan.place(job);
-  homes_.set_holds(view, job, true);
+  homes_.set_runs(view, job, true);
 }
 
 void GandivaFair::stop(const View& view, Plan& plan, JobId job, StopCause cause) {
   plan.stop(job, cause);
-  homes_.set_holds(view, job, false);
+  homes_.set_runs(view, job, false);
 }
 
 void GandivaFair::stop_unless_chosen(const View& view, Plan& plan, const StrideClient& client) {
-  if (!client.chosen && homes_.of(client.job).holds) {
+  if (!client.chosen && homes_.of(client.job).runs) {
     stop(view, plan, client.job, StopCause::kTurn);
   }
 }
 
 void GandivaFair::start_if_chosen(const View& view, Plan& plan, const StrideClient& client) {
-  if (client.chosen && !homes_.of(client.job).holds) start(view, plan, client.job);
+  if (client.chosen && !homes_.of(client.job).runs) start(view, plan, client.job);
 }
 
 // Returns a function that carries moves out. Valid as long as the arguments.
 CarryOut GandivaFair::mover(const View& view, Plan& plan) {
   return [this, &view, &plan](const Move& move) {
-    if (homes_.of(move.job).holds) stop(view, plan, move.job, StopCause::kMove);
+    if (homes_.of(move.job).runs) stop(view, plan, move.job, StopCause::kMove);
     homes_.move(view, move.job, move.to);
     cool_down_.on_move(move.job, view.now);
   };
@@ -259,7 +259,7 @@ void GandivaFair::fill_touched(const View& view, Plan& plan) {
   homes_.forget_touched();
   if (!homes_.spread_waits()) return;
   for (const Homes::Spread& spread : homes_.spreads()) {
-    if (homes_.of(spread.client.job).holds) continue;
+    if (homes_.of(spread.client.job).runs) continue;
     const bool fits = std::ranges::all_of(
         spread.slices, [&](Slice slice) { return plan.free().on(slice.node) >= slice.gpus; });
     if (fits) start(view, plan, spread.client.job);

@@ -181,7 +181,7 @@ void Homes::leave_spread(JobId job) {
     want(slice.node, -std::int64_t{slice.gpus});
     touch(slice.node);
   }
-  if (!residence.holds) --spread_waits_;
+  if (!residence.runs) --spread_waits_;
   std::swap(spreads_[residence.spread], spreads_.back());
   residences_[spreads_[residence.spread].client.job].spread = residence.spread;
   spreads_.pop_back();
@@ -201,13 +201,13 @@ void Homes::move(const View& view, JobId job, Home home) {
   residences_[job].since = before.since;
 }
 
-void Homes::set_holds(const View& view, JobId job, bool holds) {
+void Homes::set_runs(const View& view, JobId job, bool runs) {
   Residence& residence = residences_[job];
-  residence.holds = holds;
+  residence.runs = runs;
   residence.since = view.now;
-  if (residence.is_spread()) spread_waits_ += holds ? -1U : 1U;
+  if (residence.is_spread()) spread_waits_ += runs ? -1U : 1U;
   const std::int64_t gpus = view.jobs.gpus[job];
-  accounts_.add_held(view.now, view.jobs.user[job], of(job).type, holds ? gpus : -gpus);
+  accounts_.add_allocated(view.now, view.jobs.user[job], of(job).type, runs ? gpus : -gpus);
 }
 
 // --- The books of a node ----------------------------------------------------------------------
@@ -272,7 +272,7 @@ void Homes::charge() {
 
 void Homes::pay(StrideClient& client) {
   Residence& residence = residences_[client.job];
-  if (!residence.holds) return;
+  if (!residence.runs) return;
   fairlead::charge(client, quanta_since(client.job));
   residence.since = now_;
 }

@@ -10,7 +10,7 @@
 // jobs, Balancer and Matching move jobs. Homes reports to entitlements and ledger where jobs are
 // kept and which GPUs they have.
 //
-// move_in, move_out, move: O(jobs of the node). set_holds, questions: O(1), except as noted below.
+// move_in, move_out, move: O(jobs of the node). set_runs, questions: O(1), except as noted below.
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -55,10 +55,10 @@ class Homes {
     std::uint32_t spread = kNotSpread;  // row of spreads()
     GpuTypeId type;                     // the type where it is kept; none: nowhere
     Time since;  // with GPUs: charged up to here; without: waiting since then
-    bool holds = false;
+    bool runs = false;
 
     bool is_spread() const { return spread != kNotSpread; }
-    void fields(Archive& archive) { archive(node, spread, type, since, holds); }
+    void fields(Archive& archive) { archive(node, spread, type, since, runs); }
   };
   struct Node {
     std::vector<StrideClient> queue;  // the jobs that this node alone keeps
@@ -143,7 +143,7 @@ class Homes {
   // GPUs.
   void move(const View& view, JobId job, Home home);
   // Called when the job got the GPUs of its home, or lost them. REQUIRES: is_kept(job).
-  void set_holds(const View& view, JobId job, bool holds);
+  void set_runs(const View& view, JobId job, bool runs);
   // Sets the GPUs of the node from now on, 0 if it is down. REQUIRES: it keeps no job.
   void resize(const View& view, NodeId node, std::uint32_t gpus);
   // Forgets a job that has ended. REQUIRES: !is_kept(job).

@@ -32,7 +32,7 @@ void Homes::archive_residences(Archive& archive) {
       archive(residence);
       if (!archive.reads()) return;
       kept_.push_back(list, job);
-      if (residence.is_spread() && !residence.holds) ++spread_waits_;
+      if (residence.is_spread() && !residence.runs) ++spread_waits_;
     });
   }
 }

@@ -39,7 +39,7 @@ TEST(Homes, ANodeIsContendedOnceItsJobsWantMoreThanItHas) {
 TEST(Homes, AllBeginAlikeAtTheClockWhenTurnsBegin) {
   Town town("1xV100:4", {1});
   const JobId first = town.keep(kAnn, 4, 0);
-  town.hold(first);
+  town.run(first);
   town.wait(seconds(600));
   const JobId second = town.keep(kAnn, 1, 0);
   EXPECT_EQ(town.client(first).pass, 10);
@@ -48,20 +48,20 @@ TEST(Homes, AllBeginAlikeAtTheClockWhenTurnsBegin) {
   EXPECT_EQ(town.client(first).pass, 10) << "it owes nothing for the time before";
 }
 
-TEST(Homes, WhoHoldsPaysItsGangPerTicketForEachQuantum) {
+TEST(Homes, WhoRunsPaysItsGangPerTicketForEachQuantum) {
   Town town("1xV100:4", {1, 1});
-  const JobId holder = town.keep(kAnn, 4, 0);
+  const JobId runner = town.keep(kAnn, 4, 0);
   const JobId waiter = town.keep(kBen, 4, 0);
   town.update();
-  ASSERT_EQ(town.client(holder).tickets, 2);
-  town.hold(holder);
+  ASSERT_EQ(town.client(runner).tickets, 2);
+  town.run(runner);
   town.wait(seconds(90));
   town.homes.charge();
-  EXPECT_EQ(town.client(holder).pass, 1.5 * 4 / 2);
+  EXPECT_EQ(town.client(runner).pass, 1.5 * 4 / 2);
   EXPECT_EQ(town.client(waiter).pass, 0);
   EXPECT_EQ(town.homes.quanta_since(waiter), 1.5);
   town.homes.charge();
-  EXPECT_EQ(town.client(holder).pass, 3) << "once";
+  EXPECT_EQ(town.client(runner).pass, 3) << "once";
 }
 
 TEST(Homes, ANewcomerBeginsAtTheMeanPass) {
@@ -100,7 +100,7 @@ TEST(Homes, ASpreadJobCountsOnEachOfItsNodes) {
   // Four of the eight GPUs each: the gang of six is due two thirds of the time.
   EXPECT_DOUBLE_EQ(town.homes.spread_time(NodeId(1)), 4.0 / 6);
   EXPECT_EQ(town.homes.spread(large).need_on(NodeId(1)).gpus, 2U);
-  town.hold(large);
+  town.run(large);
   EXPECT_FALSE(town.homes.spread_waits());
 }
 
@@ -112,7 +112,7 @@ TEST(Homes, ASpreadJobThatLeavesLeavesTheOthersInTheirRows) {
   EXPECT_EQ(town.homes.spread(last).client.job, last);
   EXPECT_EQ(town.homes.node(NodeId(0)).wanted, 0U);
   EXPECT_FALSE(town.homes.node(NodeId(1)).is_contended);
-  town.hold(last);
+  town.run(last);
   EXPECT_FALSE(town.homes.spread_waits());
 }
 
@@ -152,7 +152,7 @@ std::vector<double> figures_of(const Town& town, const Homes& homes) {
     const Homes::Residence& home = homes.of(job);
     for (std::uint32_t row : {home.node.row(), home.type.row(), home.spread})
       figures.push_back(row);
-    figures.insert(figures.end(), {home.holds ? 1.0 : 0.0, static_cast<double>(home.since.ms)});
+    figures.insert(figures.end(), {home.runs ? 1.0 : 0.0, static_cast<double>(home.since.ms)});
   }
   for (NodeId node : ids<NodeId>(homes.nodes())) {
     figures.insert(figures.end(),
@@ -170,7 +170,7 @@ TEST(Homes, AreSavedAndLoaded) {
   for (std::size_t i = 0; i < 6; ++i) town.keep(UserId(i % 2), 2, i % 3);
   town.spread(kBen, {{NodeId(0), 4}, {NodeId(2), 2}});
   town.spread(kAnn, {{NodeId(1), 4}, {NodeId(2), 4}});
-  town.hold(JobId(0));
+  town.run(JobId(0));
   town.wait(seconds(30));
   town.update();
   town.homes.charge();

@@ -11,9 +11,9 @@ void Ledger::resize(std::size_t users, std::size_t types) {
   parts_.resize(users * types);
 }
 
-std::int64_t Ledger::held(UserId user) const {
+std::int64_t Ledger::allocated(UserId user) const {
   std::int64_t gpus = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(types_)) gpus += part(user, type).held;
+  for (GpuTypeId type : ids<GpuTypeId>(types_)) gpus += part(user, type).allocated;
   return gpus;
 }
 
@@ -23,18 +23,18 @@ void Ledger::settle(const Entitlements& due, UserId user, Time now) {
   double had = 0;
   for (GpuTypeId type : ids<GpuTypeId>(types_)) {
     Part& on_type = part(user, type);
-    const auto held = static_cast<double>(on_type.held);
-    had += held * due.worth(user, type);
-    on_type.debt += (due.share(user, type) - held) * time;
+    const auto allocated = static_cast<double>(on_type.allocated);
+    had += allocated * due.worth(user, type);
+    on_type.debt += (due.share(user, type) - allocated) * time;
   }
   account.debt += (due.due(user) - had) * time;
   account.since = now;
 }
 
-void Ledger::add_held(const Entitlements& due, Time now, UserId user, GpuTypeId type,
-                      std::int64_t gpus) {
+void Ledger::add_allocated(const Entitlements& due, Time now, UserId user, GpuTypeId type,
+                           std::int64_t gpus) {
   settle(due, user, now);
-  part(user, type).held += gpus;
+  part(user, type).allocated += gpus;
 }
 
 void Ledger::settle(const Entitlements& due, Time now) {
@@ -104,7 +104,7 @@ void Ledger::forgive(const Entitlements& due, Time now) {
 }
 
 void Ledger::forget(UserId user) {
-  FL_CHECK(held(user) == 0, "user {} left and holds GPUs", user.row());
+  FL_CHECK(allocated(user) == 0, "user {} left and has GPUs", user.row());
   accounts_[user] = {};
   for (GpuTypeId type : ids<GpuTypeId>(types_)) part(user, type) = {};
 }

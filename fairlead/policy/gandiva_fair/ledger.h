@@ -44,7 +44,8 @@ class Ledger {
   void resize(std::size_t users, std::size_t types);
 
   // Adds (negative: subtracts) GPUs of the type that the user has.
-  void add_held(const Entitlements& due, Time now, UserId user, GpuTypeId type, std::int64_t gpus);
+  void add_allocated(const Entitlements& due, Time now, UserId user, GpuTypeId type,
+                     std::int64_t gpus);
   // Updates all debts to now. REQUIRES: the dues are still the dues of the time since the last
   // call.
   void settle(const Entitlements& due, Time now);
@@ -62,7 +63,7 @@ class Ledger {
   // Returns the factor, 1/2 to 2, on the user's part of each type that pays its debt.
   double correction(UserId user) const { return accounts_[user].correction; }
   // Returns the GPUs of all types that the user has.
-  std::int64_t held(UserId user) const;
+  std::int64_t allocated(UserId user) const;
 
   // REQUIRES: no function was called before.
   void fields(Archive& archive);
@@ -76,9 +77,9 @@ class Ledger {
   };
   // The account of one user on one type.
   struct Part {
-    std::int64_t held = 0;
+    std::int64_t allocated = 0;
     double debt = 0;  // up to `since` of the account
-    void fields(Archive& archive) { archive(held, debt); }
+    void fields(Archive& archive) { archive(allocated, debt); }
   };
 
   Part& part(UserId user, GpuTypeId type) { return parts_[user.row() * types_ + type.row()]; }

@@ -16,30 +16,30 @@ struct TwoUsers : Books {
       : Books("2xV100:4", {1, 1}, options) {
     for (UserId user : {kAnn, kBen}) add(user, kFast, 1, 8);
     accounts.update({0});
-    accounts.add_held({0}, kAnn, kFast, of_ann);
-    accounts.add_held({0}, kBen, kFast, of_ben);
+    accounts.add_allocated({0}, kAnn, kFast, of_ann);
+    accounts.add_allocated({0}, kBen, kFast, of_ben);
   }
   double debt(UserId user) const { return accounts.ledger().debt(user); }
   double correction(UserId user) const { return accounts.ledger().correction(user); }
 };
 
-TEST(Ledger, IsWhatIsDueLessWhatIsHeldTimesTheTime) {
+TEST(Ledger, IsWhatIsDueLessWhatIsAllocatedTimesTheTime) {
   TwoUsers ledger(6, 2);
   ledger.accounts.update({60'000});
   EXPECT_NEAR(ledger.debt(kAnn), -120'000, 1e-3);
   EXPECT_NEAR(ledger.debt(kBen), 120'000, 1e-3);
   // The other way round for the same time.
-  ledger.accounts.add_held({60'000}, kAnn, kFast, -4);
-  ledger.accounts.add_held({60'000}, kBen, kFast, 4);
+  ledger.accounts.add_allocated({60'000}, kAnn, kFast, -4);
+  ledger.accounts.add_allocated({60'000}, kBen, kFast, 4);
   ledger.accounts.update({120'000});
   EXPECT_NEAR(ledger.debt(kAnn), 0, 1e-3);
   EXPECT_NEAR(ledger.debt(kBen), 0, 1e-3);
 }
 
-TEST(Ledger, SettlesHoldsAtTheirMoment) {
+TEST(Ledger, SettlesAllocationsAtTheirMoment) {
   TwoUsers ledger(4, 4);
-  ledger.accounts.add_held({30'000}, kAnn, kFast, 2);
-  ledger.accounts.add_held({30'000}, kBen, kFast, -2);
+  ledger.accounts.add_allocated({30'000}, kAnn, kFast, 2);
+  ledger.accounts.add_allocated({30'000}, kBen, kFast, -2);
   ledger.accounts.update({60'000});
   EXPECT_NEAR(ledger.debt(kAnn), -60'000, 1e-3);
   EXPECT_NEAR(ledger.debt(kBen), 60'000, 1e-3);
@@ -50,8 +50,8 @@ TEST(Ledger, AppliesADueFromTheUpdateOnThatBringsIt) {
   ledger.accounts.set_capacity(kFast, 4);
   ledger.accounts.update({60'000});  // four GPUs each until now, two from now on
   EXPECT_NEAR(ledger.debt(kAnn), 0, 1e-3);
-  ledger.accounts.add_held({60'000}, kAnn, kFast, -1);
-  ledger.accounts.add_held({60'000}, kBen, kFast, -3);
+  ledger.accounts.add_allocated({60'000}, kAnn, kFast, -1);
+  ledger.accounts.add_allocated({60'000}, kBen, kFast, -3);
   ledger.accounts.update({120'000});
   EXPECT_NEAR(ledger.debt(kAnn), -60'000, 1e-3);
   EXPECT_NEAR(ledger.debt(kBen), 60'000, 1e-3);
@@ -89,7 +89,7 @@ TEST(Ledger, CorrectsNothingForHalfATurnOfTheLargestGang) {
   Books books("1xV100:4", {1, 1});
   for (UserId user : {kAnn, kBen}) books.add(user, kFast, 4);
   books.accounts.update({0});
-  books.accounts.add_held({0}, kAnn, kFast, 4);
+  books.accounts.add_allocated({0}, kAnn, kFast, 4);
   books.accounts.update({60'000});
   EXPECT_NEAR(books.accounts.ledger().debt(kBen), 120'000, 1e-3);
   EXPECT_EQ(books.accounts.ledger().correction(kBen), 1);
@@ -110,9 +110,9 @@ TEST(Ledger, PaysOnOneTypeWhatAUserMissedOnAnother) {
   books.accounts.update({0});
   EXPECT_DOUBLE_EQ(books.share(kAnn, slow), 2);
   // Ann is kept from the fast GPUs; Ben has all of them.
-  books.accounts.add_held({0}, kAnn, slow, 2);
-  books.accounts.add_held({0}, kBen, kFast, 4);
-  books.accounts.add_held({0}, kBen, slow, 2);
+  books.accounts.add_allocated({0}, kAnn, slow, 2);
+  books.accounts.add_allocated({0}, kBen, kFast, 4);
+  books.accounts.add_allocated({0}, kBen, slow, 2);
   books.accounts.update({120'000});
   // Behind by 240 GPU-seconds: 30 are half a turn of a job, 120 half a quantum of what Ann is due. The
   // other 90 are paid while 2400 are due: 2 x (1 + 0.0375).
@@ -129,8 +129,8 @@ TEST(Ledger, KnowsOnWhichTypeAUserIsBehindItsShare) {
   }
   books.accounts.update({0});
   // Each has the four GPUs that it is due, but Ben has the fast ones.
-  books.accounts.add_held({0}, kAnn, slow, 4);
-  books.accounts.add_held({0}, kBen, kFast, 4);
+  books.accounts.add_allocated({0}, kAnn, slow, 4);
+  books.accounts.add_allocated({0}, kBen, kFast, 4);
   books.accounts.update({60'000});
   const Ledger& ledger = books.accounts.ledger();
   EXPECT_NEAR(ledger.debt(kAnn), 0, 1e-3);
@@ -151,9 +151,9 @@ TEST(Ledger, CountsGpusByWhatTheyAreWorthToTheUser) {
   // GPUs of its due; for Ben all are worth the same.
   books.accounts.set_speeds(std::vector<double>{3, 1, 1, 1});
   books.accounts.update({0});
-  books.accounts.add_held({0}, kAnn, kFast, 3);
-  books.accounts.add_held({0}, kBen, kFast, 1);
-  books.accounts.add_held({0}, kBen, slow, 3);
+  books.accounts.add_allocated({0}, kAnn, kFast, 3);
+  books.accounts.add_allocated({0}, kBen, kFast, 1);
+  books.accounts.add_allocated({0}, kBen, slow, 3);
   books.accounts.update({60'000});
   // Ann's GPUs are worth 4.5 GPUs, Ben's 4; the excess over 8 is not counted as a debt.
   EXPECT_NEAR(books.accounts.ledger().debt(kAnn), -15'000, 1e-3);
@@ -168,11 +168,11 @@ TEST(Ledger, ForgetsWhatAnHourCouldNotPay) {
   EXPECT_NEAR(ledger.debt(kAnn), -(4 + 1) * 3'600'000, 1e-3);
 }
 
-TEST(Ledger, CountsWhatIsHeldOfAllTypes) {
+TEST(Ledger, CountsWhatIsAllocatedOfAllTypes) {
   TwoUsers ledger(6, 2);
-  EXPECT_EQ(ledger.accounts.ledger().held(kAnn), 6);
-  ledger.accounts.add_held({1000}, kAnn, kFast, -5);
-  EXPECT_EQ(ledger.accounts.ledger().held(kAnn), 1);
+  EXPECT_EQ(ledger.accounts.ledger().allocated(kAnn), 6);
+  ledger.accounts.add_allocated({1000}, kAnn, kFast, -5);
+  EXPECT_EQ(ledger.accounts.ledger().allocated(kAnn), 1);
 }
 
 TEST(Ledger, BeginsAnewWhenForgiven) {
@@ -187,8 +187,8 @@ TEST(Ledger, BeginsAnewWhenForgiven) {
 TEST(Ledger, ForgetsAUserThatLeaves) {
   TwoUsers ledger(6, 2);
   ledger.accounts.update({60'000});
-  ledger.accounts.add_held({60'000}, kAnn, kFast, -6);
-  ledger.accounts.add_held({60'000}, kBen, kFast, 6);
+  ledger.accounts.add_allocated({60'000}, kAnn, kFast, -6);
+  ledger.accounts.add_allocated({60'000}, kBen, kFast, 6);
   for (int job = 0; job < 8; ++job) {
     ledger.accounts.drop(kAnn, kFast, 1);
     ledger.accounts.add_demand(kAnn, -1);

@@ -135,7 +135,7 @@ struct Town : Books {
     homes.move_in(view(), job, {.slices = slices});
     return job;
   }
-  void hold(JobId job, bool holds = true) { homes.set_holds(view(), job, holds); }
+  void run(JobId job, bool runs = true) { homes.set_runs(view(), job, runs); }
   // Makes the job a former one of its node, so it is not a user's first job.
   void has_run(JobId job, std::size_t node = 0) {
     const Slice slice = {NodeId(node), 1};
@@ -154,10 +154,10 @@ struct Town : Books {
   // Measures the rate of the job's user on GPUs of the node; takes ten seconds.
   void learn(JobId job, std::size_t node, double rate) {
     const Slice slice = {NodeId(node), static_cast<std::uint16_t>(jobs.gpus[job])};
-    speed.on_hold(job, {&slice, 1}, Rate::of(rate));
+    speed.on_run_begin(job, {&slice, 1}, Rate::of(rate));
     speed.on_start(job, {&slice, 1}, {});
     wait(seconds(10));
-    speed.on_hold_end(job);
+    speed.on_run_end(job);
   }
   const StrideClient& client(JobId job) const {
     const Homes::Residence& home = homes.of(job);

@@ -141,12 +141,12 @@ JobId Turns::next(const View& view, NodeId node, std::uint32_t free) const {
   const std::vector<StrideClient>& queue = homes_.node(node).queue;
   std::uint64_t taken = 0;
   for (const StrideClient& client : queue) {
-    if (homes_.of(client.job).holds) taken |= own_gpus(view, client.job);
+    if (homes_.of(client.job).runs) taken |= own_gpus(view, client.job);
   }
   JobId next;
   std::tuple<bool, double, std::uint32_t> least;
   for (const StrideClient& client : queue) {
-    if (homes_.of(client.job).holds || client.gpus > free) continue;
+    if (homes_.of(client.job).runs || client.gpus > free) continue;
     const bool moves = (own_gpus(view, client.job) & taken) != 0;
     const std::tuple key(moves, client.pass, client.order);
     if (!next.is_none() && least < key) continue;

@@ -35,10 +35,10 @@ struct Rota : Town {
     wait(kQuantum);
   }
   void stop(const StrideClient& client) {
-    if (!client.chosen && homes.of(client.job).holds) hold(client.job, false);
+    if (!client.chosen && homes.of(client.job).runs) run(client.job, false);
   }
   void start(JobId job) {
-    if (!homes.of(job).holds) hold(job);
+    if (!homes.of(job).runs) run(job);
     if (jobs.last[job].empty()) has_run(job);
     ++turns_of[job];
   }
@@ -195,11 +195,11 @@ TEST(Turns, OfTwoJobsThatShareANodeTheFirstClaimsIt) {
 
 TEST(Turns, BetweenQuantaGpusGoToTheSmallestPassThatFits) {
   Rota rota("1xV100:4", {1});
-  const JobId holder = rota.keep(kAnn, 2, 0);
+  const JobId runner = rota.keep(kAnn, 2, 0);
   const JobId late = rota.keep(kAnn, 2, 0);
   const JobId early = rota.keep(kAnn, 2, 0);
   const JobId large = rota.keep(kAnn, 4, 0);
-  rota.hold(holder);
+  rota.run(runner);
   for (StrideClient& client : rota.homes.queue(NodeId(0))) {
     client.pass = client.job == late ? 2 : client.job == early ? 1 : 0;
   }
@@ -239,9 +239,9 @@ TEST(Turns, AResidentJobOfAUserTwoTurnsBehindTakesAnyGpu) {
   // Ben has the second job, and GPU 0, which Ann's first job needs too. Ann has both GPUs for long.
   Residents residents(true, {kAnn, kBen, kAnn});
   residents.update();
-  for (JobId job : {JobId(0), JobId(2)}) residents.hold(job);
+  for (JobId job : {JobId(0), JobId(2)}) residents.run(job);
   residents.wait(seconds(180));
-  for (JobId job : {JobId(0), JobId(2)}) residents.hold(job, false);
+  for (JobId job : {JobId(0), JobId(2)}) residents.run(job, false);
   EXPECT_TRUE(residents.chosen()[1]);
 }
 

@@ -26,7 +26,7 @@ void Weights::begin() {
 
 double Weights::impatience(const StrideClient& client) const {
   constexpr double kPatience = 20;
-  if (homes_.of(client.job).holds) return 0;
+  if (homes_.of(client.job).runs) return 0;
   const double waited = homes_.quanta_since(client.job) * client.tickets / client.gpus;
   return std::max(0.0, waited - kPatience);
 }
@@ -40,7 +40,8 @@ double Weights::urgency(const View& view, const StrideClient& client, double ahe
   const Standing& standing = standings_[row(user, homes_.of(client.job).type)];
   double turns = kSlack + standing.lag - (ahead + client.gpus / 2.0) / standing.due;
   if (standing.has_all) turns += kHasAll;
-  const bool is_newcomer = ahead == 0 && standing.lag >= 0 && accounts_.ledger().held(user) == 0 &&
+  const bool is_newcomer = ahead == 0 && standing.lag >= 0 &&
+                           accounts_.ledger().allocated(user) == 0 &&
                            view.jobs.last[client.job].empty();
   if (is_newcomer) turns += kNewcomer;
   return std::max(kLeast, turns) + impatience(client);

@@ -57,7 +57,7 @@ TEST(Weights, AreLessBehindOtherJobsOfTheUser) {
 TEST(Weights, GrowByATurnForEachTurnThatTheUserIsBehind) {
   Four four;
   four.begin();
-  four.hold(kOfAnn);
+  four.run(kOfAnn);
   four.wait(Town::kQuantum);
   four.begin();
   // Ann had four GPUs and was due two.
@@ -105,7 +105,7 @@ TEST(Weights, PutANewcomersFirstJobBeforeAGangOfTheNode) {
   EXPECT_LT(scales.urgency(first, 1), 5) << "one of the user's jobs is enough";
 }
 
-TEST(Weights, TakeForANewcomerOnlyWhoHoldsNothingAndIsNotAhead) {
+TEST(Weights, TakeForANewcomerOnlyWhoHasNothingAndIsNotAhead) {
   Scales scales("1xV100:4", {1, 1});
   const JobId gang = scales.keep(kAnn, 4, 0);
   scales.has_run(gang);
@@ -113,10 +113,10 @@ TEST(Weights, TakeForANewcomerOnlyWhoHoldsNothingAndIsNotAhead) {
   const JobId next = scales.keep(kBen, 2, 0);
   scales.update();
   scales.has_run(had_turn);
-  scales.hold(had_turn);
+  scales.run(had_turn);
   scales.begin();
-  EXPECT_LT(scales.urgency(next), 5) << "Ben holds two GPUs";
-  scales.hold(had_turn, false);
+  EXPECT_LT(scales.urgency(next), 5) << "Ben has two GPUs";
+  scales.run(had_turn, false);
   scales.begin();
   EXPECT_GT(scales.urgency(next), 10);
   EXPECT_LT(scales.urgency(had_turn), 5) << "it ran before";
@@ -134,7 +134,7 @@ TEST(Weights, GrowByATurnForEachTurnThatAJobWaitedAfterTwenty) {
   EXPECT_DOUBLE_EQ(four.urgency(kOfAnn), 4 + 1);
   for (int i = 0; i < 10; ++i) four.weights.count_turn(four.view(), four.client(kOfAnn));
   EXPECT_NEAR(four.urgency(kOfAnn), 1, 0.01) << "however far ahead its user is";
-  four.hold(kOfAnn);
+  four.run(kOfAnn);
   EXPECT_LT(four.urgency(kOfAnn), 0.01) << "it waits no more";
 }
 
@@ -161,8 +161,8 @@ TEST(Weights, GrowByATurnAtMostWhereAUserIsBehindOnTheTypeOnly) {
   for (UserId user : {kAnn, kBen}) {
     for (std::size_t node = 0; node < 2; ++node) scales.has_run(scales.keep(user, 4, node));
   }
-  scales.hold(JobId(1));  // Ann's on the slow GPUs
-  scales.hold(JobId(2));  // Ben's on the fast ones
+  scales.run(JobId(1));  // Ann's on the slow GPUs
+  scales.run(JobId(2));  // Ben's on the fast ones
   scales.update();
   scales.wait(seconds(30));
   scales.begin();

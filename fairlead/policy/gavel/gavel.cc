@@ -108,7 +108,7 @@ void Gavel::decide(const View& view, Plan& plan) {
   if (is_idle_) count_idle_rounds(view.now, plan);
   apply_news(view, plan);
   const bool round_runs = view.now < round_end_ && std::ranges::any_of(rows_, [&](const Row& row) {
-                            return plan.holds(row.job);
+                            return plan.has_gang(row.job);
                           });
   if (!round_runs) return begin_round(view, plan);
   if (options_.fills_between_rounds) fill(view, plan);
@@ -209,7 +209,7 @@ void Gavel::begin_round(const View& view, Plan& plan) {
   run(view, plan, selection_.select(books(), capacity_, type_order(), fill_idle));
   ++rounds_;
   round_end_ = view.now + options_.round;
-  if (std::ranges::any_of(rows_, [&](const Row& row) { return plan.holds(row.job); })) {
+  if (std::ranges::any_of(rows_, [&](const Row& row) { return plan.has_gang(row.job); })) {
     is_idle_ = !needs_shares_ && is_settled(plan);
     if (!is_idle_) plan.wake_at(round_end_);
   }
@@ -232,7 +232,7 @@ bool Gavel::is_settled(const Plan& plan) const {
   for (std::size_t at = 0; at < rows_.size(); ++at) {
     const auto cells = std::span(throughputs_).subspan(at * types(), types());
     const auto choices = std::ranges::count_if(cells, [](double rate) { return rate > 0; });
-    const bool runs = plan.holds(rows_[at].job);
+    const bool runs = plan.has_gang(rows_[at].job);
     if (choices == 0 && !runs) continue;
     if (choices != 1 || !runs || cells[rows_[at].type] <= 0) return false;
   }
@@ -307,7 +307,7 @@ void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) 
   std::vector<bool> keeps(rows_.size(), false);
   for (const RoundPick& pick : picks) {
     const Row& row = rows_[pick.row];
-    if (plan.holds(row.job) && row.type == pick.type) {
+    if (plan.has_gang(row.job) && row.type == pick.type) {
       keeps[pick.row] = true;
     } else {
       moving.push_back(pick);
@@ -315,7 +315,7 @@ void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) 
   }
   for (std::size_t at = 0; at < rows_.size(); ++at) {
     if (keeps[at]) continue;
-    if (plan.holds(rows_[at].job)) plan.stop(rows_[at].job, StopCause::kRound);
+    if (plan.has_gang(rows_[at].job)) plan.stop(rows_[at].job, StopCause::kRound);
     rows_[at].type = kNoType;
   }
   std::ranges::stable_sort(moving, std::greater<>(),
@@ -334,14 +334,14 @@ void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) 
 
 void Gavel::run_in_order(const View& view, Plan& plan, std::span<const RoundPick> picks) {
   for (Row& row : rows_) {
-    if (plan.holds(row.job)) plan.stop(row.job, StopCause::kRound);
+    if (plan.has_gang(row.job)) plan.stop(row.job, StopCause::kRound);
     row.type = kNoType;
   }
   for (const RoundPick& pick : picks) {
     const Row& row = rows_[pick.row];
-    const Gang held = view.jobs.last_gang(row.job);
-    const bool stays = view.jobs.state[row.job] == JobState::kRunning && !held.empty() &&
-                       view.cluster.node_type[held.front().node].row() == pick.type;
+    const Gang present = view.jobs.last_gang(row.job);
+    const bool stays = view.jobs.state[row.job] == JobState::kRunning && !present.empty() &&
+                       view.cluster.node_type[present.front().node].row() == pick.type;
     if (stays && place_back(view.jobs, plan, row.job)) {
       note_start(view, pick);
     } else {
@@ -375,7 +375,7 @@ void Gavel::fill(const View& view, Plan& plan) {
   RoundBooks waiting = books();
   Table throughputs = throughputs_;
   for (std::size_t at = 0; at < rows_.size(); ++at) {
-    if (!plan.holds(rows_[at].job)) continue;
+    if (!plan.has_gang(rows_[at].job)) continue;
     std::fill_n(throughputs.begin() + static_cast<std::ptrdiff_t>(at * types()), types(), 0.0);
   }
   waiting.throughputs = throughputs;

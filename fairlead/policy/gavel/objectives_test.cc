@@ -119,7 +119,7 @@ TEST(GavelObjectives, IsolatedIsAnEqualPartOfEveryTypeUpToAllOfOnesTime) {
   expect_near(shares_of(rule(GavelObjective::kIsolated), jobs), {0.25, 0.75, 0.125, 0.375});
 }
 
-TEST(GavelObjectives, AJobThatCanRunNowhereIsDueNothingAndHoldsNoOtherUp) {
+TEST(GavelObjectives, AJobThatCanRunNowhereIsDueNothingAndDelaysNoOther) {
   GavelJobs jobs = jobs_of({1}, {0, 1});
   jobs.remaining_s = {100, 100};
   jobs.age_s = jobs.isolated_s = {0, 0};

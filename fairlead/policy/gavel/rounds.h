@@ -53,7 +53,7 @@ double round_priority(double share, double throughput, double received_s, double
 // Uses the old shares: call it before they are replaced. O(rows x types).
 void settle(const RoundBooks& books, double elapsed_s, double head_start_s);
 
-// Holds the workspace: nothing is allocated once it has reached its largest size.
+// Contains the workspace: nothing is allocated once it has reached its largest size.
 class RoundSelection {
  public:
   // Returns the jobs that run in the next round, in the order chosen, each on one type. Takes the

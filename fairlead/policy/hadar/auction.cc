@@ -25,15 +25,15 @@ double rate_on(const View& view, JobId job, Gang gang) {
 
 namespace {
 
-// Returns the copy at that place among `held`, the fastest being 0; none if there are fewer.
-Gang copy_by_speed(const View& view, JobId job, Gang held, std::uint32_t place) {
-  if (copies_of(held) <= 1) return place == 0 ? held : Gang();
+// Returns the copy at that place among `present`, the fastest being 0; none if there are fewer.
+Gang copy_by_speed(const View& view, JobId job, Gang present, std::uint32_t place) {
+  if (copies_of(present) <= 1) return place == 0 ? present : Gang();
   struct Copy {
     double rate;
     Gang gang;
   };
   std::vector<Copy> copies;
-  for_each_copy(held, [&](Gang gang) { copies.push_back({rate_on(view, job, gang), gang}); });
+  for_each_copy(present, [&](Gang gang) { copies.push_back({rate_on(view, job, gang), gang}); });
   if (place >= copies.size()) return {};
   std::ranges::stable_sort(copies, std::greater<>(), &Copy::rate);
   return copies[place].gang;
@@ -86,7 +86,7 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
   if (refits && choose(view, plan, weigh, false)) carry_out(plan);
   const bool any_runs = !plan.free().all_free();
   const bool any_waits =
-      std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.holds(job); });
+      std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.has_gang(job); });
   const bool is_of_use = any_runs ? any_waits || options_.preempt : any_waits && !may_fill;
   if (is_of_use) rounds_.wake(view.now, plan);
 }
@@ -130,7 +130,7 @@ void HadarAuction::collect_bidders(const View& view, const Plan& plan, bool all)
                         .gpus = view.jobs.gpus[job]});
   };
   for (JobId job : view.waiting) {
-    if (!plan.holds(job)) add(job);
+    if (!plan.has_gang(job)) add(job);
   }
   if (!all) return;
   for (JobId job : view.running) add(job);
@@ -141,13 +141,13 @@ void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh&
   measure_reach(view, plan);
   weigh(bidders_, all);
   bids_.clear();
-  held_.clear();
+  present_.clear();
   worths_.clear();
   // Bids point into both.
   worths_.reserve(bidders_.size() * view.cluster.type_names.size() * kTiers);
   std::size_t slices = 0;
-  for (const HadarBidder& bidder : bidders_) slices += held_by(view, plan, bidder).size();
-  held_.reserve(slices);
+  for (const HadarBidder& bidder : bidders_) slices += present_gang(view, plan, bidder).size();
+  present_.reserve(slices);
   for (const HadarBidder& bidder : bidders_) add_bid(view, plan, bidder);
   sort_bids();
 }
@@ -167,10 +167,11 @@ void HadarAuction::sort_bids() {
 }
 
 // Returns the job's gang; for a waiting resident, the GPUs with its memory, if those nodes are up.
-Gang HadarAuction::held_by(const View& view, const Plan& plan, const HadarBidder& bidder) const {
+Gang HadarAuction::present_gang(const View& view, const Plan& plan,
+                                const HadarBidder& bidder) const {
   const JobId job = bidder.job;
   const bool returns = options_.returns || options_.resident;
-  if (!returns || plan.holds(job)) {
+  if (!returns || plan.has_gang(job)) {
     return copy_by_speed(view, job, plan.gang(job), bidder.copy);
   }
   const Gang last = copy_by_speed(view, job, view.jobs.last_gang(job), bidder.copy);
@@ -182,17 +183,17 @@ Gang HadarAuction::held_by(const View& view, const Plan& plan, const HadarBidder
 void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder& bidder) {
   const JobId job = bidder.job;
   const std::uint32_t gpus = bidder.gpus;
-  const Gang held = held_by(view, plan, bidder);
-  TypeMask held_types = 0;
-  for (Slice slice : held) held_types |= type_bit(view.cluster.node_type[slice.node]);
-  const double held_rate = rate_on(view, job, held);
+  const Gang present = present_gang(view, plan, bidder);
+  TypeMask present_types = 0;
+  for (Slice slice : present) present_types |= type_bit(view.cluster.node_type[slice.node]);
+  const double present_rate = rate_on(view, job, present);
   HadarBid bid{.job = job,
                .gpus = gpus,
                .task_gpus = view.jobs.task_gpus[job],
                .closeness = view.jobs.closeness[job],
-               .held = {},
-               .held_masks = {},
-               .held_worth = 0,
+               .present = {},
+               .present_masks = {},
+               .present_worth = 0,
                .worth = {},
                .is_forked = bidder.copies > 1};
   const std::size_t first = worths_.size();
@@ -203,31 +204,32 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
       if (gpus <= reach_[type][tier]) best = std::max(best, rates[tier]);
     }
     for (double here : rates) {
-      const bool is_faster = plan.holds(job) && held_types == type_bit(type) && here > held_rate;
+      const bool is_faster =
+          plan.has_gang(job) && present_types == type_bit(type) && here > present_rate;
       const double saved_s =
           is_faster ? saved_by_moving_s(bidder, here) : -to_move_on_s(bidder, here, best);
-      const bool is_bound = bidder.stays && (held_types & type_bit(type)) != 0;
+      const bool is_bound = bidder.stays && (present_types & type_bit(type)) != 0;
       worths_.push_back(is_bound ? 0 : worth(view, bidder, here, saved_s));
     }
   }
   bid.worth = std::span(worths_).subspan(first);
-  if (!held.empty()) add_held(view, plan, held, held_rate, bidder, bid);
+  if (!present.empty()) add_present(view, plan, present, present_rate, bidder, bid);
   bids_.push_back(bid);
 }
 
-void HadarAuction::add_held(const View& view, const Plan& plan, Gang held, double rate,
-                            const HadarBidder& bidder, HadarBid& bid) {
+void HadarAuction::add_present(const View& view, const Plan& plan, Gang present, double rate,
+                               const HadarBidder& bidder, HadarBid& bid) {
   // All copies that run pause if one changes.
-  const double pausing = plan.holds(bid.job) ? copies_of(plan.gang(bid.job)) : 1;
-  bid.held_worth = worth(view, bidder, rate, pausing * to_seconds(options_.switch_cost));
-  const std::size_t first = held_.size();
-  for (Slice slice : held) held_.push_back({slice.node, slice.gpus});
-  bid.held = Gang(held_).subspan(first);
+  const double pausing = plan.has_gang(bid.job) ? copies_of(plan.gang(bid.job)) : 1;
+  bid.present_worth = worth(view, bidder, rate, pausing * to_seconds(options_.switch_cost));
+  const std::size_t first = present_.size();
+  for (Slice slice : present) present_.push_back({slice.node, slice.gpus});
+  bid.present = Gang(present_).subspan(first);
   if (!options_.resident) return;
   const Gang last = view.jobs.last_gang(bid.job);
-  const auto own = std::ranges::find(last, held[0].node, &Slice::node) - last.begin();
+  const auto own = std::ranges::find(last, present[0].node, &Slice::node) - last.begin();
   const auto masks = view.jobs.gangs.gpu_masks(view.jobs.last[bid.job]);
-  bid.held_masks = masks.subspan(static_cast<std::size_t>(own), held.size());
+  bid.present_masks = masks.subspan(static_cast<std::size_t>(own), present.size());
 }
 
 // Returns the worth of a round on a gang of that rate. A job that goes on at its place saves a
@@ -282,7 +284,8 @@ bool HadarAuction::keeps(const Plan& plan, const HadarBid& bid, Gang gang) const
 // Returns true if every job runs, and none could have anything better.
 bool HadarAuction::all_are_content(const Plan& plan) const {
   return std::ranges::all_of(bids_, [&](const HadarBid& bid) {
-    return plan.holds(bid.job) && keeps(plan, bid, bid.held) && bid.held_worth >= bid.best();
+    return plan.has_gang(bid.job) && keeps(plan, bid, bid.present) &&
+           bid.present_worth >= bid.best();
   });
 }
 
@@ -342,7 +345,7 @@ void HadarAuction::set_prices(const View& view) {
 void HadarAuction::carry_out(Plan& plan) {
   for (std::size_t i = 0; i < bids_.size(); ++i) {
     const JobId job = bids_[i].job;
-    if (plan.holds(job) && !keeps(plan, bids_[i], dual_->gang(i))) {
+    if (plan.has_gang(job) && !keeps(plan, bids_[i], dual_->gang(i))) {
       plan.stop(job, dual_->gang(i).empty() ? StopCause::kRound : StopCause::kMove);
       edited_.push_back(job);
     }
@@ -350,7 +353,7 @@ void HadarAuction::carry_out(Plan& plan) {
   for (std::size_t i = 0; i < bids_.size(); ++i) {
     const JobId job = bids_[i].job;
     const Gang gang = dual_->gang(i);
-    const bool is_copy = bids_[i].is_forked && plan.holds(job);
+    const bool is_copy = bids_[i].is_forked && plan.has_gang(job);
     if (gang.empty() || keeps(plan, bids_[i], gang)) continue;
     for (Slice slice : gang) plan.take(slice.node, slice.gpus);
     edited_.push_back(job);

@@ -55,13 +55,13 @@ struct HadarBidder {
 // Returns the rate of the job on that gang: the rate of its slowest member; 0 if the gang is empty.
 // O(slices).
 double rate_on(const View& view, JobId job, Gang gang);
-// Calls f(copy) with each copy of `held`, which may be one.
+// Calls f(copy) with each copy of `present`, which may be one.
 template <typename F>
-void for_each_copy(Gang held, F f) {
-  while (!held.empty()) {
-    const Gang copy = first_copy(held);
+void for_each_copy(Gang present, F f) {
+  while (!present.empty()) {
+    const Gang copy = first_copy(present);
     f(copy);
-    held = held.subspan(copy.size());
+    present = present.subspan(copy.size());
   }
 }
 
@@ -115,10 +115,10 @@ class HadarAuction {
   bool serves_newcomers(const View& view, bool chosen) const;
   void collect_bidders(const View& view, const Plan& plan, bool all);
   void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
-  Gang held_by(const View& view, const Plan& plan, const HadarBidder& bidder) const;
+  Gang present_gang(const View& view, const Plan& plan, const HadarBidder& bidder) const;
   void add_bid(const View& view, const Plan& plan, const HadarBidder& bidder);
-  void add_held(const View& view, const Plan& plan, Gang held, double rate,
-                const HadarBidder& bidder, HadarBid& bid);
+  void add_present(const View& view, const Plan& plan, Gang present, double rate,
+                   const HadarBidder& bidder, HadarBid& bid);
   void sort_bids();
   void measure_reach(const View& view, const Plan& plan);
   double worth(const View& view, const HadarBidder& bidder, double rate, double saved_s) const;
@@ -148,7 +148,7 @@ class HadarAuction {
   std::size_t reach_nodes_ =
       0;  // nodes of the cluster when reach_ was measured; 0: reach_ is out of date
   std::vector<double> worths_;           // the bids point here
-  std::vector<Slice> held_;              // and here
+  std::vector<Slice> present_;           // and here
   std::vector<std::uint32_t> capacity_;  // by type: GPUs on nodes that are up
   HadarFree free_;
   HadarClearing clearing_;

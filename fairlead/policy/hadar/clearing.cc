@@ -73,8 +73,8 @@ double HadarClearing::find_surplus(const Cluster& cluster, std::span<const Hadar
   for (std::size_t type = 0; type < types; ++type) {
     surplus = std::max(surplus, best_[bid * types + type] - asked.gpus * prices_[type]);
   }
-  if (asked.held.empty()) return surplus;
-  return std::max(surplus, asked.held_worth - cost(cluster, asked.held));
+  if (asked.present.empty()) return surplus;
+  return std::max(surplus, asked.present_worth - cost(cluster, asked.present));
 }
 
 }  // namespace fairlead

@@ -78,7 +78,7 @@ void HadarCritical::put_first(const View& view, const Plan& plan,
   if (!(shares->objective > 0) || jobs_go_on_arriving(1 / shares->objective)) return;
   parts_.clear();
   for (std::size_t i = 0; i < bidders.size(); ++i) {
-    const double ahead = plan.holds(bidders[i].job) ? kAhead : 0;
+    const double ahead = plan.has_gang(bidders[i].job) ? kAhead : 0;
     parts_.push_back({alone_s[i] * shares->objective + ahead, &bidders[i]});
   }
   std::ranges::stable_sort(parts_, std::greater<>(), &Part::alone);

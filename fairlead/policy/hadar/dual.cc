@@ -113,7 +113,7 @@ void HadarDual::look_at(const Round& round, std::size_t index) {
     of_type_.push_back({bid.best_on(type) - bid.gpus * round.clearing.price(type),
                         bid.gpus * key_units_[type.row()]});
   }
-  of_held_ = {bid.held_worth - round.clearing.cost(cluster_, bid.held), key(bid.held)};
+  of_present_ = {bid.present_worth - round.clearing.cost(cluster_, bid.present), key(bid.present)};
 }
 
 // Leaves out gangs that would lead to the place of a better draft.
@@ -122,7 +122,7 @@ HadarGangs::Wanted HadarDual::wanted(const HadarBid& bid, const Draft& draft) co
     const double most = (draft.idle + addition.gain) * (1 + kRounding) + draft.idle * kRounding;
     return most >= cutoff_ && !beam_.has_better(draft.key - addition.key, most);
   };
-  HadarGangs::Wanted wanted{.types = 0, .held = !bid.held.empty() && may_stay(of_held_)};
+  HadarGangs::Wanted wanted{.types = 0, .present = !bid.present.empty() && may_stay(of_present_)};
   for (GpuTypeId type : ids<GpuTypeId>(of_type_.size())) {
     const bool has_room = draft.free.of_type[type] >= bid.gpus;
     if (has_room && may_stay(of_type_[type.row()])) wanted.types |= type_bit(type);
@@ -201,7 +201,7 @@ void HadarDual::give(const Round& round, Draft& draft, std::size_t index, const 
   slices_.insert(slices_.end(), slices.begin(), slices.end());
   draft.free.take(cluster_, slices);
   const HadarBid& bid = round.bids[index];
-  if (std::ranges::equal(slices, bid.held)) draft.free.keep(bid.held, bid.held_masks);
+  if (std::ranges::equal(slices, bid.present)) draft.free.keep(bid.present, bid.present_masks);
   draft.key -= key(slices);
   draft.gpus -= gpus_of(slices);
   draft.free_cost = round.clearing.cost(draft.free);

@@ -112,7 +112,7 @@ class HadarDual {
   double cutoff_ = 0;     // children of lower score are of no use
   HadarBeam beam_;
   std::vector<Addition> of_type_;  // by type: of gangs for the present bid
-  Addition of_held_;               // addition of its present gang
+  Addition of_present_;            // addition of its present gang
   std::vector<HadarGang> tried_;
   std::vector<Slice> tried_slices_;
   std::vector<Choice> choices_;

@@ -68,13 +68,13 @@ TEST(HadarDual, NoJobBuysAbovePriceUnlessGpusWouldIdle) {
 TEST(HadarDual, AJobKeepsItsGangUnlessAnotherIsWorthMoreThanTheSwitch) {
   HadarStage stage("2xV100:2");
   HadarBid& bid = stage.bid(1, {3});
-  const Slice held[] = {{n1, 1}};
-  bid.held = held;
-  bid.held_worth = 3.2;
+  const Slice present[] = {{n1, 1}};
+  bid.present = present;
+  bid.present_worth = 3.2;
   HadarDual dual(stage.cluster, kSearch);
   dual.solve(stage.round());
   EXPECT_EQ(slices(dual.gang(0)), (std::vector<Slice>{{n1, 1}}));
-  stage.bids[0].held_worth = 2.9;
+  stage.bids[0].present_worth = 2.9;
   dual.solve(stage.round());
   EXPECT_EQ(slices(dual.gang(0)), (std::vector<Slice>{{n0, 1}}));
 }
@@ -172,7 +172,7 @@ HadarStage crowded_round(std::uint64_t seed) {
   HadarStage stage(rng.below(2) == 0 ? "3xV100:4,2xP100:2,2xK80:4" : "2xV100:4,1xK80:8,2xK80:2");
   const double kinds = seed % 2 == 0 ? 1000 : 3;
   const auto drawn = [&] { return std::floor(1 + kinds * rng.uniform()); };
-  HadarFree unheld = stage.free;
+  HadarFree unallocated = stage.free;
   const std::uint64_t jobs = 10 + rng.below(40);
   for (std::uint64_t i = 0; i < jobs; ++i) {
     std::vector<double> per_gpu(stage.cluster.type_names.size());
@@ -180,10 +180,10 @@ HadarStage crowded_round(std::uint64_t seed) {
     const std::uint32_t gpus = std::uint32_t{1} << rng.below(4);
     HadarBid& bid = stage.bid(gpus, per_gpu, static_cast<double>(rng.below(3)) / 4);
     const NodeId node(rng.below(stage.cluster.nodes()));
-    if (rng.below(3) == 0 || unheld.on[node] < gpus) continue;
-    bid.held = stage.held.emplace_back(1, Slice{node, static_cast<std::uint16_t>(gpus)});
-    bid.held_worth = gpus * drawn();
-    unheld.take(stage.cluster, bid.held);
+    if (rng.below(3) == 0 || unallocated.on[node] < gpus) continue;
+    bid.present = stage.present.emplace_back(1, Slice{node, static_cast<std::uint16_t>(gpus)});
+    bid.present_worth = gpus * drawn();
+    unallocated.take(stage.cluster, bid.present);
   }
   std::ranges::sort(stage.bids, [](const HadarBid& a, const HadarBid& b) {
     const double density_a = a.best() / a.gpus;
@@ -274,10 +274,10 @@ TEST(HadarClearing, PricesAreThoseOfFivePlainPasses) {
           without = std::max(without, bid.best_on(other) - bid.gpus * prices[other.row()]);
         }
         const bool may_keep =
-            !bid.held.empty() && stage.cluster.node_type[bid.held.front().node] != type;
+            !bid.present.empty() && stage.cluster.node_type[bid.present.front().node] != type;
         if (may_keep) {
-          const GpuTypeId held = stage.cluster.node_type[bid.held.front().node];
-          without = std::max(without, bid.held_worth - bid.gpus * prices[held.row()]);
+          const GpuTypeId present = stage.cluster.node_type[bid.present.front().node];
+          without = std::max(without, bid.present_worth - bid.gpus * prices[present.row()]);
         }
         offers.emplace_back((bid.best_on(type) - without) / bid.gpus, bid.gpus);
       }

@@ -56,13 +56,13 @@ double HadarBid::best_on(GpuTypeId type) const {
   return *std::ranges::max_element(row);
 }
 
-double HadarBid::best() const { return std::max(held_worth, *std::ranges::max_element(worth)); }
+double HadarBid::best() const { return std::max(present_worth, *std::ranges::max_element(worth)); }
 
 HadarGangs::HadarGangs(const Cluster& cluster, bool mixed)
     : cluster_(cluster),
       mixed_(mixed),
       nodes_(cluster.type_names.size()),
-      held_worth_(cluster.nodes()) {
+      present_worth_(cluster.nodes()) {
   for (std::uint32_t gpus : cluster.type_gpus) type_gpus_max_ = std::max(type_gpus_max_, gpus);
   std::vector<std::vector<NodeId>> hosts(cluster.hosts);
   for (NodeId node : ids<NodeId>(cluster.nodes())) {
@@ -75,20 +75,21 @@ HadarGangs::HadarGangs(const Cluster& cluster, bool mixed)
 }
 
 void HadarGangs::begin(std::span<const HadarBid> bids) {
-  held_worth_.clear();
-  held_worth_.resize(cluster_.nodes());
-  bool is_held = false;
+  present_worth_.clear();
+  present_worth_.resize(cluster_.nodes());
+  bool has_present = false;
   for (const HadarBid& bid : bids) {
-    is_held |= !bid.held.empty();
-    for (Slice slice : bid.held) {
-      held_worth_[slice.node] += bid.held_worth * slice.gpus / bid.gpus;
+    has_present |= !bid.present.empty();
+    for (Slice slice : bid.present) {
+      present_worth_[slice.node] += bid.present_worth * slice.gpus / bid.gpus;
     }
   }
   // Between rounds most bids are of new jobs: the nodes then stay in the order of their rows.
-  const bool was_by_row = std::exchange(is_by_row_, !is_held);
+  const bool was_by_row = std::exchange(is_by_row_, !has_present);
   if (was_by_row && is_by_row_) return;
   for (std::vector<NodeId>& nodes : nodes_) {
-    std::ranges::sort(nodes, {}, [&](NodeId node) { return std::pair(held_worth_[node], node); });
+    std::ranges::sort(nodes, {},
+                      [&](NodeId node) { return std::pair(present_worth_[node], node); });
   }
 }
 
@@ -113,11 +114,11 @@ std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPr
   const Ask ask{free, bid, prices};
   found_.clear();
   slices_.clear();
-  if (wanted.held && !bid.held.empty() && free.has(bid.held, bid.held_masks)) {
-    slices_.insert(slices_.end(), bid.held.begin(), bid.held.end());
+  if (wanted.present && !bid.present.empty() && free.has(bid.present, bid.present_masks)) {
+    slices_.insert(slices_.end(), bid.present.begin(), bid.present.end());
     close(ask, 0);
-    found_.back().payoff += bid.held_worth - found_.back().worth;
-    found_.back().worth = bid.held_worth;
+    found_.back().payoff += bid.present_worth - found_.back().worth;
+    found_.back().worth = bid.present_worth;
   }
   free_types_.clear();
   for (GpuTypeId type : types_) {

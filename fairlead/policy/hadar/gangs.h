@@ -1,7 +1,7 @@
 // HadarGangs: the gangs that a job could have in a round, Hadar's FIND_ALLOC (IPDPS 2024; its
 // structure is reconstructed).
 //
-//   held     the gang it has now, which saves a switch
+//   present  the gang it has now, which saves a switch
 //   node     per GPU type, the tightest node with room; of equally tight ones the node with the
 //            GPUs that are worth least to their present jobs, so that few jobs move
 //   host     a mix of types within one host, the fastest types first
@@ -55,10 +55,10 @@ struct HadarBid {
   std::uint32_t gpus = 0;
   std::uint32_t task_gpus = 1;  // divides gpus
   Closeness closeness{};
-  Gang held;                                  // its present gang, or the GPUs with its memory;
-                                              // empty if there are none
-  std::span<const std::uint64_t> held_masks;  // the GPUs that it needs there; empty: any
-  double held_worth = 0;                      // worth of that gang
+  Gang present;                                  // its present gang, or the GPUs with its memory;
+                                                 // empty if there are none
+  std::span<const std::uint64_t> present_masks;  // the GPUs that it needs there; empty: any
+  double present_worth = 0;                      // worth of that gang
   std::span<const double> worth;  // worth of a new gang, by GPU type and tier; 0: cannot run there
   bool is_forked = false;         // there may be bids for other copies of the job
 
@@ -66,7 +66,9 @@ struct HadarBid {
     return worth[type.row() * kTiers + static_cast<std::size_t>(tier)];
   }
   // Returns the GPUs of the smallest gang that it would take. O(slices).
-  std::uint32_t least_gpus() const { return held.empty() ? gpus : std::min(gpus, gpus_of(held)); }
+  std::uint32_t least_gpus() const {
+    return present.empty() ? gpus : std::min(gpus, gpus_of(present));
+  }
   // Returns the most it pays for a whole gang of that type. O(1).
   double best_on(GpuTypeId type) const;
   // Returns the most it pays for any gang, its own included. O(types).
@@ -94,7 +96,7 @@ class HadarGangs {
   // The gangs to find besides mixes: gangs of one type, by type, and the present one.
   struct Wanted {
     TypeMask types = kAllTypes;
-    bool held = true;
+    bool present = true;
   };
   // Returns the gangs that `free` has for the bid. They and their slices are valid until the next
   // find.
@@ -131,11 +133,11 @@ class HadarGangs {
   const bool mixed_;
   std::uint32_t type_gpus_max_ = 0;
   std::vector<std::vector<NodeId>> hosts_;  // those with several nodes
-  std::vector<std::vector<NodeId>> nodes_;  // by type, in order of rising held worth
+  std::vector<std::vector<NodeId>> nodes_;  // by type, in order of rising present worth
   const HadarBid* bid_ = nullptr;           // the present bid
   std::vector<GpuTypeId> types_;            // types that it can run on, in order of falling worth
   std::vector<GpuTypeId> free_types_;       // the available ones among them
-  IdVector<NodeId, double> held_worth_;     // worth to bidders of their gangs on the node
+  IdVector<NodeId, double> present_worth_;  // worth to bidders of their gangs on the node
   bool is_by_row_ = true;                   // nodes_ are in the order of their rows
   std::vector<HadarGang> found_;
   std::vector<Slice> slices_;

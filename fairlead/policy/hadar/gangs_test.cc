@@ -31,13 +31,13 @@ TEST(HadarGangs, EachTypeOffersItsTightestNodeWithRoom) {
   EXPECT_EQ(found(stage, stage.bid(2, {3, 1})), expected);
 }
 
-TEST(HadarGangs, OfEquallyTightNodesTheOneWhoseHoldersWouldPayLeastIsTaken) {
+TEST(HadarGangs, OfEquallyTightNodesTheOneWhoseJobsWouldPayLeastIsTaken) {
   HadarStage stage("3xV100:4");
-  const Slice held[] = {{n0, 4}, {n1, 4}};
+  const Slice present[] = {{n0, 4}, {n1, 4}};
   for (std::size_t i = 0; i < 2; ++i) {
     HadarBid& bid = stage.bid(4, {1});
-    bid.held = std::span(held).subspan(i, 1);
-    bid.held_worth = i == 0 ? 9 : 5;
+    bid.present = std::span(present).subspan(i, 1);
+    bid.present_worth = i == 0 ? 9 : 5;
   }
   const HadarBid newcomer = stage.bid(4, {20});
   HadarGangs gangs(stage.cluster, true);
@@ -53,13 +53,13 @@ TEST(HadarGangs, OfEquallyTightNodesTheOneWhoseHoldersWouldPayLeastIsTaken) {
 TEST(HadarGangs, OnlyWhatIsWantedIsFound) {
   HadarStage stage("2xV100:4,2xK80:4");
   HadarBid& bid = stage.bid(2, {3, 1});
-  const Slice held[] = {{n1, 2}};
-  bid.held = held;
-  bid.held_worth = 7;
+  const Slice present[] = {{n1, 2}};
+  bid.present = present;
+  bid.present_worth = 7;
   HadarGangs gangs(stage.cluster, true);
   gangs.ask(bid);
   EXPECT_EQ(gangs.find(stage.free, stage.prices).size(), 3U);
-  const auto slow = gangs.find(stage.free, stage.prices, {.types = 0b10, .held = false});
+  const auto slow = gangs.find(stage.free, stage.prices, {.types = 0b10, .present = false});
   ASSERT_EQ(slow.size(), 1U);
   EXPECT_EQ(slices(gangs.slices(slow[0])), (std::vector<Slice>{{n2, 2}}));
   EXPECT_EQ(gangs.find(stage.free, stage.prices, {.types = 0})[0].worth, 7);
@@ -126,12 +126,12 @@ TEST(HadarGangs, AMixWithinOneHostNeedsNoNetwork) {
   EXPECT_EQ(std::ranges::count(all, in_host), 1);
 }
 
-TEST(HadarGangs, TheGangHeldIsOfferedAtItsOwnWorthIfItIsFree) {
+TEST(HadarGangs, ThePresentGangIsOfferedAtItsOwnWorthIfItIsFree) {
   HadarStage stage("2xV100:2");
   HadarBid& bid = stage.bid(1, {3});
-  const Slice held[] = {{n1, 1}};
-  bid.held = held;
-  bid.held_worth = 3.5;
+  const Slice present[] = {{n1, 1}};
+  bid.present = present;
+  bid.present_worth = 3.5;
   const Found expected = {{{{n1, 1}}, 3.5}, {{{n0, 1}}, 3}};
   EXPECT_EQ(found(stage, bid), expected);
   const Slice all[] = {{n1, 2}};

@@ -23,7 +23,7 @@ void SettledJobs::set(const View& view, const Plan& plan, JobId job) {
 
 bool SettledJobs::is_settled(const View& view, const Plan& plan, JobId job) {
   const Jobs& jobs = view.jobs;
-  if (jobs.state[job] != JobState::kRunning || !plan.holds(job)) return false;
+  if (jobs.state[job] != JobState::kRunning || !plan.has_gang(job)) return false;
   const Gang gang = plan.gang(job);
   const std::uint32_t gpus = jobs.gpus[job];
   const bool has_one_size = jobs.gpus_min[job] == gpus && jobs.gpus_max[job] == gpus;

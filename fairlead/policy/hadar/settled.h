@@ -1,7 +1,7 @@
 // SettledJobs: counts the jobs that run on the fastest gang they could have (ours).
 //
 // A round in which every job is settled changes nothing, at any weights: a bid for another gang is worth
-// no more than the bid for the gang held. An auction skips such a round.
+// no more than the bid for the present gang. An auction skips such a round.
 //
 // A settled job runs as one copy, on the GPUs that it asks for and could not have more or fewer of, at the
 // highest rate of all types and tiers.

@@ -48,7 +48,7 @@ struct HadarStage {
   HadarPrices prices;
   HadarClearing clearing;
   std::list<std::vector<double>> worths;
-  std::list<std::vector<Slice>> held;
+  std::list<std::vector<Slice>> present;
   std::vector<HadarBid> bids;
 };
 

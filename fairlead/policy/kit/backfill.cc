@@ -12,7 +12,7 @@ Duration expected_length(const View& view, JobId job, std::optional<Duration> ot
 
 Time expected_end(const View& view, JobId job, std::optional<Duration> otherwise) {
   const bool by_work = view.jobs.logged_of(job).time_limit.ms == 0 && !otherwise;
-  const Time since = by_work ? view.now : view.jobs.held_since[job];
+  const Time since = by_work ? view.now : view.jobs.run_since[job];
   return since + expected_length(view, job, otherwise);
 }
 

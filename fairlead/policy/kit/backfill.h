@@ -52,7 +52,7 @@ class Backfill {
   void begin(const View& view, const Plan& plan, const EndOf& end_of) {
     begin_pass(view, plan);
     for (JobId job : view.running) {
-      if (plan.holds(job)) add_end(plan.gang(job), rounded(end_of(job)));
+      if (plan.has_gang(job)) add_end(plan.gang(job), rounded(end_of(job)));
     }
     finish_ends();
   }

@@ -108,7 +108,7 @@ TEST(GangStride, EveryClientOfTheSlidesGetsFourGpuQuantaOfFive) {
   for (const auto& [name, gpus] : pool.received) EXPECT_EQ(gpus, 4) << name;
 }
 
-TEST(GangStride, WithoutSkipTheFirstMisfitHoldsUpAllBehindIt) {
+TEST(GangStride, WithoutSkipTheFirstMisfitDelaysAllBehindIt) {
   std::vector<StrideClient> queue = {
       {.gpus = 3, .order = 0}, {.gpus = 2, .order = 1}, {.gpus = 1, .order = 2}};
   EXPECT_EQ(gang_stride(queue, 4, false), 1U);
@@ -258,12 +258,12 @@ RC_GTEST_PROP(GangStrideProperties, TheSmallestPassAlwaysRunsAndSoAdvances, ()) 
 RC_GTEST_PROP(GangStrideProperties, NoneThatFitsIsLeftOutAndThePoolIsNeverOverfull, ()) {
   Pool pool = drawn_pool(Cap::kNo);
   const std::uint32_t idle = gang_stride(pool.queue, pool.gpus);
-  std::uint32_t held = 0;
+  std::uint32_t allocated = 0;
   for (const StrideClient& each : pool.queue) {
-    if (each.chosen) held += each.gpus;
+    if (each.chosen) allocated += each.gpus;
     if (!each.chosen) RC_ASSERT(each.gpus > idle);
   }
-  RC_ASSERT(held + idle == pool.gpus);
+  RC_ASSERT(allocated + idle == pool.gpus);
 }
 
 // With the cap no client waits longer than it takes all others to work off the spread of passes.

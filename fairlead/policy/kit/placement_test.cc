@@ -448,8 +448,8 @@ class PlaceBack : public ::testing::Test {
   PlaceBack() : cluster_(cluster_of(kThreeOfFour)) {
     for (std::size_t i : {0UL, 1UL}) jobs_.add({.job = JobId(i), .user = UserId(0)}, {});
     for (JobState& state : jobs_.state) state = JobState::kWaiting;
-    const std::vector<Slice> held = {{NodeId(0), 2}, {NodeId(2), 4}};
-    jobs_.last[kJob] = jobs_.gangs.add(held);
+    const std::vector<Slice> last = {{NodeId(0), 2}, {NodeId(2), 4}};
+    jobs_.last[kJob] = jobs_.gangs.add(last);
     plan_.emplace(cluster_, jobs_);
   }
 
@@ -459,7 +459,7 @@ class PlaceBack : public ::testing::Test {
   std::optional<Plan> plan_;
 };
 
-TEST_F(PlaceBack, GivesTheGangThatWasHeldLastIfAllOfItIsFree) {
+TEST_F(PlaceBack, GivesTheLastGangIfAllOfItIsFree) {
   ASSERT_TRUE(place_back(jobs_, *plan_, kJob));
   const Gang gang = plan_->gang(kJob);
   EXPECT_TRUE(std::ranges::equal(gang, jobs_.last_gang(kJob)));
@@ -470,13 +470,13 @@ TEST_F(PlaceBack, LeavesTheDraftAsItWasIfPartOfTheGangIsTaken) {
   plan_->take(NodeId(2), 1);
   plan_->place(JobId(1));
   EXPECT_FALSE(place_back(jobs_, *plan_, kJob));
-  EXPECT_FALSE(plan_->holds(kJob));
+  EXPECT_FALSE(plan_->has_gang(kJob));
   EXPECT_EQ(plan_->free().total(), 11U);
 }
 
-TEST_F(PlaceBack, HasNothingForAJobThatNeverHeldAny) {
+TEST_F(PlaceBack, HasNothingForAJobThatNeverHadAny) {
   EXPECT_FALSE(place_back(jobs_, *plan_, JobId(1)));
-  EXPECT_FALSE(plan_->holds(JobId(1)));
+  EXPECT_FALSE(plan_->has_gang(JobId(1)));
 }
 
 const std::vector<Node> kTwoRacks = {

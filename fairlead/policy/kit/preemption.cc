@@ -61,13 +61,13 @@ std::uint32_t Preemption::left() const {
 }
 
 void Preemption::keep(const View& view, JobId job) {
-  if (!take_held(view, job)) victims_.push_back(job);
+  if (!take_gpus_of(view, job)) victims_.push_back(job);
 }
 
-bool Preemption::take_held(const View& view, JobId job) {
+bool Preemption::take_gpus_of(const View& view, JobId job) {
   if (types_ == 1) {
-    if (left_[0] < view.jobs.held_gpus[job]) return false;
-    left_[0] -= view.jobs.held_gpus[job];
+    if (left_[0] < view.jobs.allocated_gpus[job]) return false;
+    left_[0] -= view.jobs.allocated_gpus[job];
     return true;
   }
   const Counts before = left_;

@@ -68,12 +68,12 @@ class Preemption {
     carry_out([placement](std::uint32_t) { return placement; }, view, plan);
   }
 
-  // In order. After carry_out, Plan::holds is true for the jobs that run.
+  // In order. After carry_out, Plan::has_gang is true for the jobs that run.
   std::span<const JobId> victims() const { return victims_; }
   std::span<const Chosen> chosen() const { return chosen_; }
 
  private:
-  bool take_held(const View& view, JobId job);
+  bool take_gpus_of(const View& view, JobId job);
   TypeMask claim(std::uint32_t gpus, TypeMask types);
 
   std::size_t types_ = 0;

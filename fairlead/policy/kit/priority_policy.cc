@@ -36,7 +36,7 @@ void PriorityPolicy::decide(const View& view, Plan& plan) {
 void PriorityPolicy::apply_news(const View& view) {
   for (const Event& event : view.news) {
     // A job that arrives again was held meanwhile; its earlier wait or run has ended.
-    const bool is_back = event.kind == EventKind::kArrived && view.jobs.hold[event.job] > 0;
+    const bool is_back = event.kind == EventKind::kArrived && view.jobs.run[event.job] > 0;
     if (loses_gang(event.kind) || is_back) {
       std::erase_if(running_, [&](const Running& each) { return each.order.job == event.job; });
     }
@@ -66,7 +66,7 @@ void PriorityPolicy::start(const View& view, const OrderKey& key) {
 }
 
 void PriorityPolicy::drop_ended(const Plan& plan) {
-  std::erase_if(running_, [&](const Running& each) { return !plan.holds(each.order.job); });
+  std::erase_if(running_, [&](const Running& each) { return !plan.has_gang(each.order.job); });
 }
 
 void PriorityPolicy::refresh_running(const View& view, const Plan& plan) {
@@ -112,10 +112,10 @@ void PriorityPolicy::choose(const View& view, const Plan& plan) {
 void PriorityPolicy::carry_out(const View& view, Plan& plan) {
   preemption_.carry_out(placement_, view, plan);
   for (const Running& each : running_) {
-    if (!plan.holds(each.order.job)) wait(view, each.order);
+    if (!plan.has_gang(each.order.job)) wait(view, each.order);
   }
   for (const Preemption::Chosen& chosen : preemption_.chosen()) {
-    plan.holds(chosen.key.job) ? start(view, chosen.key) : wait(view, chosen.key);
+    plan.has_gang(chosen.key.job) ? start(view, chosen.key) : wait(view, chosen.key);
   }
   start_fitting(view, plan);
   drop_ended(plan);

@@ -119,10 +119,10 @@ class LateTest : public ::testing::TestWithParam<const char*> {
     JobId runs;
     for (JobId job : ids<JobId>(2)) {
       jobs.attained_settled[job] = jobs.attained(job, at(now_ms));
-      jobs.held_since[job] = at(now_ms);
-      jobs.held_gpus[job] = plan_->holds(job) ? 1 : 0;
-      jobs.state[job] = plan_->holds(job) ? JobState::kRunning : JobState::kWaiting;
-      if (plan_->holds(job)) runs = job;
+      jobs.run_since[job] = at(now_ms);
+      jobs.allocated_gpus[job] = plan_->has_gang(job) ? 1 : 0;
+      jobs.state[job] = plan_->has_gang(job) ? JobState::kRunning : JobState::kWaiting;
+      if (plan_->has_gang(job)) runs = job;
     }
     return runs;
   }

@@ -178,10 +178,10 @@ void Optimus::divide(const View& view, Plan& plan) {
   work_left_s_.clear();
   for (JobId job : jobs_) {
     ElasticJob share = smallest_gang(view, job);
-    if (plan.holds(job)) {
-      share.held = gpus_of(plan.gang(job));
-      share.held_type = view.cluster.node_type[plan.gang(job).front().node];
-      left[share.held_type.row()] += share.held;
+    if (plan.has_gang(job)) {
+      share.allocated = gpus_of(plan.gang(job));
+      share.allocated_type = view.cluster.node_type[plan.gang(job).front().node];
+      left[share.allocated_type.row()] += share.allocated;
     }
     shares_.push_back(share);
     work_left_s_.push_back(believed_work_s(view, job));
@@ -238,16 +238,16 @@ void Optimus::carry_out(const View& view, Plan& plan) {
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     const ElasticJob& share = shares_[i];
     const bool keeps =
-        share.gpus == share.held && (share.gpus == 0 || share.type == share.held_type);
+        share.gpus == share.allocated && (share.gpus == 0 || share.type == share.allocated_type);
     if (keeps) continue;
-    if (share.held > 0) plan.stop(jobs_[i], StopCause::kRound);
+    if (share.allocated > 0) plan.stop(jobs_[i], StopCause::kRound);
     if (share.gpus > 0) moved.push_back(i);
   }
   std::ranges::stable_sort(moved, {}, [&](std::size_t i) { return shares_[i].gpus; });
   bool all_fit = true;
   for (std::size_t i : moved) all_fit = place_share(view, plan, i) && all_fit;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    if (plan.holds(jobs_[i])) {
+    if (plan.has_gang(jobs_[i])) {
       waiting_.erase(jobs_[i]);
     } else if (!waiting_.contains(jobs_[i])) {
       wait(view, jobs_[i]);
@@ -264,7 +264,7 @@ bool Optimus::place_share(const View& view, Plan& plan, std::size_t i) {
   if (room >= share.gpus && place_freest(view.cluster, plan, jobs_[i], share.type, share.gpus)) {
     return true;
   }
-  if (share.held > 0 && place_back(view.jobs, plan, jobs_[i])) return false;
+  if (share.allocated > 0 && place_back(view.jobs, plan, jobs_[i])) return false;
   const std::uint32_t most = std::min(room, share.gpus);
   for (std::uint32_t gpus = most; gpus >= share.gpus_min; gpus -= share.task_gpus) {
     if (!can_run(view, jobs_[i], share.type, gpus)) continue;

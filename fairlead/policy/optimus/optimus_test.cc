@@ -24,8 +24,8 @@ constexpr GpuTypeId kSecond{1};
 struct TimedJob {
   std::vector<double> times;
   std::uint32_t gpus_min = 1;
-  std::uint32_t held = 0;
-  GpuTypeId held_type = kFirst;
+  std::uint32_t allocated = 0;
+  GpuTypeId allocated_type = kFirst;
 };
 
 std::vector<ElasticJob> share(const std::vector<TimedJob>& timed, std::vector<std::uint32_t> left,
@@ -35,8 +35,8 @@ std::vector<ElasticJob> share(const std::vector<TimedJob>& timed, std::vector<st
     jobs.push_back({.gpus_min = each.gpus_min,
                     .gpus_max = static_cast<std::uint32_t>(each.times.size()),
                     .types = kAllTypes,
-                    .held = each.held,
-                    .held_type = each.held_type});
+                    .allocated = each.allocated,
+                    .allocated_type = each.allocated_type});
   }
   const auto time_left = [&](std::size_t job, GpuTypeId, std::uint32_t gpus) {
     return timed[job].times[gpus - 1];
@@ -108,20 +108,20 @@ TEST(OptimusShares, LookPastSizesThatAreWorseOrDoNotRun) {
 }
 
 TEST(OptimusShares, ResizeAJobOnlyForMoreThanARestart) {
-  const TimedJob grows{.times = {100, 80, 60, 55}, .held = 2};
+  const TimedJob grows{.times = {100, 80, 60, 55}, .allocated = 2};
   EXPECT_EQ(shares({grows}, 4, 19), (Gpus{4}));  // once it restarts, every GPU more is free
   EXPECT_EQ(shares({grows}, 3, 20), (Gpus{2}));
   EXPECT_EQ(shares({grows}, 4, 30), (Gpus{2}));
-  // A shrink is worth it if another job gains more than the holder loses.
+  // A shrink is worth it if another job gains more than its present job loses.
   const TimedJob newcomer{.times = {100, 50}};
   EXPECT_EQ(shares({grows, newcomer}, 3, 20), (Gpus{1, 2}));
   EXPECT_EQ(shares({grows, newcomer}, 3, 31), (Gpus{2, 1}));
 }
 
 TEST(OptimusShares, KeepAJobOnItsTypeUnlessAnotherIsARestartBetter) {
-  const TimedJob held{.times = {10}, .held = 1, .held_type = kSecond};
-  EXPECT_EQ(share({held}, {1, 1}, 5)[0].type, kSecond);
-  EXPECT_EQ(share({held}, {1, 0}, 5)[0].type, kFirst);
+  const TimedJob allocated{.times = {10}, .allocated = 1, .allocated_type = kSecond};
+  EXPECT_EQ(share({allocated}, {1, 1}, 5)[0].type, kSecond);
+  EXPECT_EQ(share({allocated}, {1, 0}, 5)[0].type, kFirst);
   EXPECT_EQ(share({{.times = {10}}}, {1, 1}, 5)[0].type, kFirst);
 }
 
@@ -140,8 +140,8 @@ std::vector<TimedJob> drawn_jobs(Rng& rng, bool is_convex) {
     job.gpus_min = static_cast<std::uint32_t>(1 + rng.below(sizes));
     job.times[job.gpus_min - 1] = std::min(job.times[job.gpus_min - 1], 200.0);
     if (!is_convex && rng.below(2) == 0) {
-      job.held = static_cast<std::uint32_t>(1 + rng.below(sizes));
-      job.held_type = GpuTypeId(rng.below(2));
+      job.allocated = static_cast<std::uint32_t>(1 + rng.below(sizes));
+      job.allocated_type = GpuTypeId(rng.below(2));
     }
   }
   return jobs;
@@ -167,7 +167,8 @@ RC_GTEST_PROP(OptimusShares, StayWithinCapacityAndLeaveNoGpuThatAJobWouldGainBy,
       continue;
     }
     const auto time = [&](std::uint32_t gpus) {
-      const bool stays = job.held == 0 || (gpus == job.held && job.type == job.held_type);
+      const bool stays =
+          job.allocated == 0 || (gpus == job.allocated && job.type == job.allocated_type);
       return timed[i].times[gpus - 1] + (stays ? 0 : restart);
     };
     RC_ASSERT(time(job.gpus) < kNever);

@@ -58,7 +58,7 @@ class Shares {
     for (GpuTypeId type : ids<GpuTypeId>(left_.size())) {
       const ElasticJob& each = jobs_[job];
       if ((each.types & type_bit(type)) == 0 || left_[type.row()] < each.gpus_min) continue;
-      const bool stays = each.held == 0 || type == each.held_type;
+      const bool stays = each.allocated == 0 || type == each.allocated_type;
       const double time = time_left_(job, type, each.gpus_min) + (stays ? 0 : restart_);
       if (!best.is_none() && time >= least) continue;
       best = type;
@@ -69,7 +69,8 @@ class Shares {
 
   double time_with(std::size_t index, std::uint32_t gpus) const {
     const ElasticJob& job = jobs_[index];
-    const bool stays = job.held == 0 || (job.type == job.held_type && gpus == job.held);
+    const bool stays =
+        job.allocated == 0 || (job.type == job.allocated_type && gpus == job.allocated);
     return time_left_(index, job.type, gpus) + (stays ? 0 : restart_);
   }
 

@@ -29,8 +29,8 @@ struct ElasticJob {
   std::uint32_t gpus_max = 1;   // at least gpus_min
   std::uint32_t task_gpus = 1;  // gangs are multiples of it
   TypeMask types = 0;           // that run gpus_min GPUs
-  std::uint32_t held = 0;       // its present GPUs, of held_type
-  GpuTypeId held_type{};
+  std::uint32_t allocated = 0;  // its present GPUs, of allocated_type
+  GpuTypeId allocated_type{};
   // The outcome; 0 GPUs: it waits.
   std::uint32_t gpus = 0;
   GpuTypeId type{};

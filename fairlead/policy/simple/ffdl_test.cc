@@ -17,7 +17,7 @@ TEST(Ffdl, PackingFillsUpNodesAndSpreadingEvensThemOut) {
             (Lines{"0s j0 n0:1 n1:1 n2:1", "1s j1 n0:1", "2s j2 n0:1 n1:2 n2:1"}));
 }
 
-TEST(Ffdl, TheFirstGangThatFindsNoRoomHoldsUpAllBehindIt) {
+TEST(Ffdl, TheFirstGangThatFindsNoRoomDelaysAllBehindIt) {
   const Happened happened = happens(racks_of_nodes(1, 1, 4),
                                     {{.gpus = 3, .work_s = 100},
                                      {.gpus = 2, .submit_s = 1, .work_s = 100},

@@ -57,7 +57,7 @@ class HadarE : public Policy {
     std::uint32_t copies_max = 0;  // 0: no limit
     double remaining_s = 0;        // at speed 1
     bool is_wide = false;          // larger than every node that it can run on
-    std::uint32_t held = 0;        // copies in the world
+    std::uint32_t present = 0;     // copies in the world
     double rate = 0;               // rate of its gang in the draft
     std::uint32_t copies = 0;
   };
@@ -99,8 +99,8 @@ class HadarE : public Policy {
 
 Tier tier_on_node(std::uint32_t gpus) { return gpus <= 2 ? Tier::kPair : Tier::kNode; }
 
-bool has_copy_on(Gang held, NodeId node) {
-  return std::ranges::find(held, node, &Slice::node) != held.end();
+bool has_copy_on(Gang present, NodeId node) {
+  return std::ranges::find(present, node, &Slice::node) != present.end();
 }
 
 void HadarE::decide(const View& view, Plan& plan) {
@@ -108,7 +108,7 @@ void HadarE::decide(const View& view, Plan& plan) {
   const bool is_round = view.now >= round_end_ || view.running.empty();
   if (is_round) {
     for (Fork& fork : forks_) {
-      if (plan.holds(fork.job)) plan.stop(fork.job, StopCause::kRound);
+      if (plan.has_gang(fork.job)) plan.stop(fork.job, StopCause::kRound);
       fork.rate = 0;
       fork.copies = 0;
     }
@@ -134,7 +134,7 @@ void HadarE::collect(const View& view, const Plan& plan) {
         const bool fits = fork.gpus <= view.cluster.type_node_gpus_max[type];
         if (fits && (view.jobs.types[job] & type_bit(type)) != 0) fork.is_wide = false;
       }
-      fork.held = fork.copies = copies_of(plan.gang(job));
+      fork.present = fork.copies = copies_of(plan.gang(job));
       forks_.push_back(fork);
     }
   }
@@ -216,7 +216,7 @@ void HadarE::share_for_makespan(const View& view, std::vector<double> gpus) {
 
 void HadarE::place_wide(const View& view, Plan& plan) {
   for (Fork& fork : forks_) {
-    if (!fork.is_wide || plan.holds(fork.job)) continue;
+    if (!fork.is_wide || plan.has_gang(fork.job)) continue;
     if (place(options_.placement, view.cluster, plan, fork.job, fork.gpus,
               view.jobs.types[fork.job])) {
       fork.copies = 1;
@@ -248,7 +248,8 @@ bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) 
   const double added =
       rates_[static_cast<std::size_t>(&fork - forks_.data()) * types(view) + type.row()];
   const double switch_s = to_seconds(options_.switch_cost);
-  const bool is_new = fork.copies >= fork.held && view.jobs.state[fork.job] == JobState::kRunning;
+  const bool is_new =
+      fork.copies >= fork.present && view.jobs.state[fork.job] == JobState::kRunning;
   if (is_new && switch_s + fork.remaining_s / (fork.rate + added) >= fork.remaining_s / fork.rate) {
     return false;
   }
@@ -267,10 +268,10 @@ bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) 
 // Returns a node on which the job has a copy in the world; else the tightest that has room.
 NodeId HadarE::node_for(const View& view, const Plan& plan, const Fork& fork,
                         GpuTypeId type) const {
-  const Gang held = plan.gang(fork.job);
+  const Gang present = plan.gang(fork.job);
   const auto is_open = [&](NodeId node) {
     return view.cluster.node_type[node] == type && plan.free().on(node) >= fork.gpus &&
-           !has_copy_on(held, node);
+           !has_copy_on(present, node);
   };
   if (view.jobs.state[fork.job] == JobState::kRunning) {
     for (Slice slice : view.jobs.last_gang(fork.job)) {

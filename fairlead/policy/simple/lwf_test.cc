@@ -38,7 +38,7 @@ TEST(Lwf, AGangUpToKappaTakesTheFirstFreeGpusWhereverTheyAre) {
   EXPECT_EQ(happens(cluster, jobs, "lwf:kappa=1").steps.back(), "1s j1 n1:2");
 }
 
-TEST(Lwf, AJobThatFindsNoRoomHoldsUpThoseBehindItUnlessTheyMaySkipIt) {
+TEST(Lwf, AJobThatFindsNoRoomDelaysThoseBehindItUnlessTheyMaySkipIt) {
   const std::vector<TestJob> jobs = {{.gpus = 3, .work_s = 100},
                                      {.gpus = 4, .submit_s = 1, .work_s = 10},
                                      {.gpus = 1, .submit_s = 2, .work_s = 50}};

@@ -46,7 +46,7 @@ class Philly : public Policy {
   void apply_news(const View& view);
   void found(const View& view, UserId user);
   void enqueue(const View& view, JobId job);
-  void count_held(const View& view);
+  void count_allocated(const View& view);
   bool is_within_quota(const View& view, UserId user, std::int64_t gpus) const;
 
   void start(const View& view, Plan& plan, Share share);
@@ -65,7 +65,7 @@ class Philly : public Policy {
 
   // State of the present decision.
   std::vector<JobId> newcomers_;  // jobs that started to wait in it
-  IdVector<UserId, std::int64_t> held_;
+  IdVector<UserId, std::int64_t> allocated_;
   IdVector<UserId, bool> blocked_;  // the head of a virtual cluster found no room
   std::vector<JobId> running_;      // by user, then by start
   std::vector<Bonus> bonus_;        // youngest first
@@ -76,7 +76,7 @@ void Philly::decide(const View& view, Plan& plan) {
   newcomers_.clear();
   apply_news(view);
   if (waiting_.empty()) return;
-  count_held(view);
+  count_allocated(view);
   start(view, plan, Share::kQuota);
   start(view, plan, Share::kBonus);
   ask_to_be_woken(view, plan);
@@ -107,10 +107,10 @@ void Philly::enqueue(const View& view, JobId job) {
   newcomers_.push_back(job);
 }
 
-void Philly::count_held(const View& view) {
-  held_.resize(view.users.size());
-  std::ranges::fill(held_, 0);
-  for (JobId job : view.running) held_[view.jobs.user[job]] += view.jobs.held_gpus[job];
+void Philly::count_allocated(const View& view) {
+  allocated_.resize(view.users.size());
+  std::ranges::fill(allocated_, 0);
+  for (JobId job : view.running) allocated_[view.jobs.user[job]] += view.jobs.allocated_gpus[job];
 }
 
 // Returns true if the user may have that many GPUs by right.
@@ -129,9 +129,9 @@ void Philly::start(const View& view, Plan& plan, Share share) {
     if (next == nullptr) return;
     const UserId user(next->level());
     const JobId job = next->head().job;
-    const std::int64_t held = held_[user] + next->gpus();
+    const std::int64_t allocated = allocated_[user] + next->gpus();
     const bool is_bonus = share == Share::kBonus;
-    const bool starts = !blocked_[user] && (is_bonus || is_within_quota(view, user, held)) &&
+    const bool starts = !blocked_[user] && (is_bonus || is_within_quota(view, user, allocated)) &&
                         (place_near(view, plan, job) || (!is_bonus && take_back(view, plan, job)));
     if (!starts) {
       next->block();
@@ -140,7 +140,7 @@ void Philly::start(const View& view, Plan& plan, Share share) {
       if (!options_.skip && waits) blocked_[user] = true;
       continue;
     }
-    held_[user] = held;
+    allocated_[user] = allocated;
     waiting_.pop(*next);
     file_stopped(view, plan);
   }
@@ -180,18 +180,18 @@ void Philly::collect_bonus(const View& view, const Plan& plan) {
   const Jobs& jobs = view.jobs;
   running_.clear();
   std::ranges::copy_if(view.running, std::back_inserter(running_),
-                       [&](JobId job) { return plan.holds(job); });
+                       [&](JobId job) { return plan.has_gang(job); });
   std::ranges::sort(running_, {}, [&](JobId job) {
-    return std::tuple(jobs.user[job], jobs.held_since[job], job);
+    return std::tuple(jobs.user[job], jobs.run_since[job], job);
   });
   bonus_.clear();
   UserId user;
-  std::int64_t held = 0;
+  std::int64_t allocated = 0;
   for (JobId job : running_) {
-    if (jobs.user[job] != user) held = 0;
+    if (jobs.user[job] != user) allocated = 0;
     user = jobs.user[job];
-    held += jobs.held_gpus[job];
-    if (!is_within_quota(view, user, held)) bonus_.push_back({jobs.held_since[job], job});
+    allocated += jobs.allocated_gpus[job];
+    if (!is_within_quota(view, user, allocated)) bonus_.push_back({jobs.run_since[job], job});
   }
   std::ranges::sort(bonus_, std::greater(),
                     [](const Bonus& each) { return std::pair(each.since, each.job); });
@@ -200,8 +200,8 @@ void Philly::collect_bonus(const View& view, const Plan& plan) {
 void Philly::file_stopped(const View& view, const Plan& plan) {
   for (; stopped_ > 0; --stopped_) {
     const JobId job = bonus_[stopped_ - 1].job;
-    if (plan.holds(job)) continue;
-    held_[view.jobs.user[job]] -= view.jobs.gpus[job];
+    if (plan.has_gang(job)) continue;
+    allocated_[view.jobs.user[job]] -= view.jobs.gpus[job];
     enqueue(view, job);
   }
 }

@@ -32,7 +32,7 @@ TEST(Philly, IdleGpusAreBonusForWhoeverWaits) {
 }
 
 // ann has all eight GPUs, four of them as bonus: j3 and j4 came last.
-std::vector<TestJob> bonus_held(const std::vector<TestJob>& later) {
+std::vector<TestJob> bonus_runs(const std::vector<TestJob>& later) {
   std::vector<TestJob> jobs = {{.gpus = 1, .work_s = 1, .user = "bob"},
                                {.gpus = 2, .submit_s = 1},
                                {.gpus = 2, .submit_s = 2},
@@ -44,7 +44,7 @@ std::vector<TestJob> bonus_held(const std::vector<TestJob>& later) {
 
 TEST(Philly, BonusIsTakenBackFromTheYoungestFirst) {
   const Happened happened = happens(two_racks(),
-                                    bonus_held({{.gpus = 2, .submit_s = 10, .user = "bob"},
+                                    bonus_runs({{.gpus = 2, .submit_s = 10, .user = "bob"},
                                                 {.gpus = 2, .submit_s = 20, .user = "bob"},
                                                 {.gpus = 2, .submit_s = 30, .user = "bob"}}),
                                     "philly", 100);

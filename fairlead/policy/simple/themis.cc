@@ -127,7 +127,7 @@ class Themis : public Policy {
     kept_ = order_.size();
     for (std::size_t at = 0; at < std::min(served, kept_); ++at) {
       const JobId job = order_[at].job;
-      if (!plan.holds(job) && !has_no_place(view.jobs, job)) make_place(view, plan, at);
+      if (!plan.has_gang(job) && !has_no_place(view.jobs, job)) make_place(view, plan, at);
     }
   }
 
@@ -138,7 +138,7 @@ class Themis : public Policy {
     while (!try_place(view, plan, job)) {
       do {
         --kept_;
-      } while (kept_ > at && !plan.holds(order_[kept_].job));
+      } while (kept_ > at && !plan.has_gang(order_[kept_].job));
       if (kept_ == at) {
         plan.rollback(before);
         kept_ = kept_before;
@@ -154,11 +154,11 @@ class Themis : public Policy {
   bool give_rest(const View& view, Plan& plan) {
     const Jobs& jobs = view.jobs;
     for (const auto& [rho, job] : order_) {
-      if (jobs.state[job] == JobState::kRunning && !plan.holds(job)) place_back(jobs, plan, job);
+      if (jobs.state[job] == JobState::kRunning && !plan.has_gang(job)) place_back(jobs, plan, job);
     }
     bool all_run = true;
     for (const auto& [rho, job] : order_) {
-      if (plan.holds(job)) continue;
+      if (plan.has_gang(job)) continue;
       const bool is_hopeless = has_no_place(jobs, job);
       if (!is_hopeless && try_place(view, plan, job)) continue;
       if (!is_hopeless) no_place_.push_back(shape(jobs, job));

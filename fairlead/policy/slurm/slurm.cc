@@ -61,7 +61,7 @@ class Slurm : public Policy {
   };
 
   void charge(const View& view);
-  void note_holders(const View& view, const Plan& plan);
+  void note_allocated(const View& view, const Plan& plan);
   void rank(const View& view);
   double factor_of_partition(const View& view, JobId job) const;
   static double part_of_cluster(const View& view, JobId job);
@@ -76,10 +76,10 @@ class Slurm : public Policy {
   double job_factor_max_ = 0;
 
   Rounds rounds_;
-  bool has_changed_ = false;             // since the last round
-  Time charged_;                         // up to when
-  IdVector<UserId, double> usage_;       // decayed GPU-seconds
-  IdVector<UserId, std::int64_t> held_;  // GPUs since then
+  bool has_changed_ = false;                  // since the last round
+  Time charged_;                              // up to when
+  IdVector<UserId, double> usage_;            // decayed GPU-seconds
+  IdVector<UserId, std::int64_t> allocated_;  // GPUs since then
 
   // State of the present decision.
   Backfill backfill_;
@@ -98,9 +98,9 @@ void Slurm::decide(const View& view, Plan& plan) {
     if (is_round) backfill(view, plan);
   }
   if (is_round) has_changed_ = false;
-  if (options_.weight_fairshare > 0) note_holders(view, plan);
+  if (options_.weight_fairshare > 0) note_allocated(view, plan);
   const bool any_waits =
-      std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.holds(job); });
+      std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.has_gang(job); });
   if (options_.backfills && has_changed_ && any_waits) rounds_.wake(view.now, plan);
 }
 
@@ -108,20 +108,20 @@ void Slurm::decide(const View& view, Plan& plan) {
 // since.
 void Slurm::charge(const View& view) {
   usage_.resize(view.users.size());
-  held_.resize(view.users.size());
+  allocated_.resize(view.users.size());
   const double seconds = to_seconds(view.now - charged_);
   charged_ = view.now;
   const double half_life_s = to_seconds(options_.decay_half_life);
   const double decay = half_life_s > 0 ? std::exp2(-seconds / half_life_s) : 1;
   for (UserId user : ids<UserId>(usage_.size()))
-    usage_[user] = usage_[user] * decay + seconds * static_cast<double>(held_[user]);
+    usage_[user] = usage_[user] * decay + seconds * static_cast<double>(allocated_[user]);
 }
 
-void Slurm::note_holders(const View& view, const Plan& plan) {
-  std::ranges::fill(held_, 0);
+void Slurm::note_allocated(const View& view, const Plan& plan) {
+  std::ranges::fill(allocated_, 0);
   for (std::span<const JobId> jobs : {view.running, view.waiting}) {
     for (JobId job : jobs) {
-      if (plan.holds(job)) held_[view.jobs.user[job]] += view.jobs.gpus[job];
+      if (plan.has_gang(job)) allocated_[view.jobs.user[job]] += view.jobs.gpus[job];
     }
   }
 }
@@ -195,13 +195,13 @@ void Slurm::backfill(const View& view, Plan& plan) {
                   [&](JobId job) { return expected_end(view, job, options_.default_time); });
   for (const Candidate& one : candidates_) {
     if (plan.free().total() == 0) return;
-    if (!plan.holds(one.job)) backfill_.start(view, plan, one.job, length(view, one.job));
+    if (!plan.has_gang(one.job)) backfill_.start(view, plan, one.job, length(view, one.job));
   }
 }
 
 void Slurm::fields(Archive& archive) {
   archive(rounds_, has_changed_, charged_);
-  archive.rows(usage_, held_);
+  archive.rows(usage_, allocated_);
 }
 
 constexpr double kWeightMax = 4'294'967'295;  // limit of slurm.conf

@@ -9,7 +9,7 @@ namespace fairlead {
 
 void StridePolicy::decide(const View& view, Plan& plan) {
   if (accounts_.size() < view.jobs.size()) accounts_.resize(view.jobs.size());
-  charge_held(view, plan);
+  charge_running(view, plan);
   apply_news(view);
   const bool is_round = rounds_.due(view.now);
   if (view.waiting.empty()) return;
@@ -19,8 +19,8 @@ void StridePolicy::decide(const View& view, Plan& plan) {
     sort_by_pass(queue_);
     offer_idle(view, plan);
   }
-  const bool any_waits =
-      std::ranges::any_of(queue_, [&](const StrideClient& each) { return !plan.holds(each.job); });
+  const bool any_waits = std::ranges::any_of(
+      queue_, [&](const StrideClient& each) { return !plan.has_gang(each.job); });
   if (any_waits && !plan.free().all_free()) rounds_.wake(view.now, plan);
 }
 
@@ -28,7 +28,7 @@ std::uint32_t StridePolicy::pool(const Plan& plan) const {
   return options_.one_at_a_time ? 1 : plan.free().capacity();
 }
 
-void StridePolicy::charge_held(const View& view, const Plan& plan) {
+void StridePolicy::charge_running(const View& view, const Plan& plan) {
   for (StrideClient& client : queue_) {
     const GpuTime attained = view.jobs.attained(client.job, view.now);
     GpuTime& charged = accounts_[client.job].charged;
@@ -38,9 +38,9 @@ void StridePolicy::charge_held(const View& view, const Plan& plan) {
   if (options_.cap) cap_passes(queue_, pool(plan));
 }
 
-void StridePolicy::update(const View& view, StrideClient& client, GpuTime held) {
+void StridePolicy::update(const View& view, StrideClient& client, GpuTime service) {
   const std::int64_t quantum_gpu_ms = options_.quantum.ms * view.jobs.gpus[client.job];
-  charge(client, static_cast<double>(held.gpu_ms) / static_cast<double>(quantum_gpu_ms));
+  charge(client, static_cast<double>(service.gpu_ms) / static_cast<double>(quantum_gpu_ms));
 }
 
 void StridePolicy::join(StrideClient& newcomer) { newcomer.pass = mean_pass(queue_); }
@@ -53,7 +53,7 @@ void StridePolicy::apply_news(const View& view) {
   bool has_changed = std::erase_if(queue_, is_gone) > 0;
   for (const Event& event : view.news) {
     if (event.kind != EventKind::kArrived) continue;
-    if (view.jobs.hold[event.job] > 0) {  // its user held it: earlier charges no longer count
+    if (view.jobs.run[event.job] > 0) {  // its user held it: earlier charges no longer count
       std::erase_if(queue_, [&](const StrideClient& each) { return each.job == event.job; });
       const GpuTime charged = view.jobs.attained(event.job, view.now);
       accounts_[event.job] = {.charged = charged, .noted = charged};
@@ -92,16 +92,16 @@ void StridePolicy::take_turns(const View& view, Plan& plan) {
 
 bool StridePolicy::keep_and_place(const View& view, Plan& plan) const {
   for (const StrideClient& client : queue_) {
-    if (!client.chosen && plan.holds(client.job)) plan.stop(client.job, StopCause::kTurn);
+    if (!client.chosen && plan.has_gang(client.job)) plan.stop(client.job, StopCause::kTurn);
   }
   return std::ranges::all_of(queue_, [&](const StrideClient& client) {
-    return !client.chosen || plan.holds(client.job) || give_place(view, plan, client);
+    return !client.chosen || plan.has_gang(client.job) || give_place(view, plan, client);
   });
 }
 
 void StridePolicy::place_in_order(const View& view, Plan& plan) const {
   for (const StrideClient& client : queue_) {
-    if (plan.holds(client.job))
+    if (plan.has_gang(client.job))
       plan.stop(client.job, client.chosen ? StopCause::kMove : StopCause::kTurn);
   }
   offer_idle(view, plan);
@@ -111,11 +111,11 @@ void StridePolicy::place_in_order(const View& view, Plan& plan) const {
 void StridePolicy::offer_idle(const View& view, Plan& plan) const {
   std::uint32_t left = pool(plan);
   for (const StrideClient& client : queue_) {
-    if (plan.holds(client.job)) left -= client.gpus;
+    if (plan.has_gang(client.job)) left -= client.gpus;
   }
   for (const StrideClient& client : queue_) {
     if (left == 0) return;
-    if (plan.holds(client.job)) continue;
+    if (plan.has_gang(client.job)) continue;
     if (client.gpus <= left && give_place(view, plan, client)) {
       left -= client.gpus;
     } else if (!options_.skip && is_possible(view, client.job)) {
@@ -140,7 +140,7 @@ bool StridePolicy::give_place(const View& view, Plan& plan, const StrideClient& 
 
 void StridePolicy::lift_those_who_cannot_run(const Plan& plan) {
   const auto first = std::ranges::find_if(
-      queue_, [&](const StrideClient& client) { return plan.holds(client.job); });
+      queue_, [&](const StrideClient& client) { return plan.has_gang(client.job); });
   if (first == queue_.end()) return;
   for (auto client = queue_.begin(); client != first; ++client) client->pass = first->pass;
 }

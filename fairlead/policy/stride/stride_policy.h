@@ -42,8 +42,8 @@ class StridePolicy : public Policy {
   void fields(Archive& archive) override;
 
  protected:
-  // Updates the pass to now; `held` is the job's service since the last decision.
-  virtual void update(const View& view, StrideClient& client, GpuTime held);
+  // Updates the pass to now; `service` is the job's service since the last decision.
+  virtual void update(const View& view, StrideClient& client, GpuTime service);
   // Sets the pass of a job that arrives now and is not in the queue yet.
   virtual void join(StrideClient& newcomer);
 
@@ -58,7 +58,7 @@ class StridePolicy : public Policy {
   };
 
   std::uint32_t pool(const Plan& plan) const;
-  void charge_held(const View& view, const Plan& plan);
+  void charge_running(const View& view, const Plan& plan);
   void apply_news(const View& view);
   void divide_tickets(const View& view);
   void take_turns(const View& view, Plan& plan);

@@ -69,7 +69,7 @@ Result<std::vector<std::int64_t>> read_service_samples(const std::filesystem::pa
     }
     samples.push_back(*sample);
   }
-  if (samples.empty()) return input_error("it holds no sample: {}", path.string());
+  if (samples.empty()) return input_error("it has no sample: {}", path.string());
   return samples;
 }
 

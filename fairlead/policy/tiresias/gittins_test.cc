@@ -46,7 +46,7 @@ class SamplesFile : public testing::Test {
   std::string path_;
 };
 
-TEST_F(SamplesFile, HoldsOneNumberPerLineBelowAHeading) {
+TEST_F(SamplesFile, HasOneNumberPerLineBelowAHeading) {
   EXPECT_EQ(read_service_samples(written("duration\n121\n\n122\n")).value(),
             (std::vector<std::int64_t>{121, 122}));
 }

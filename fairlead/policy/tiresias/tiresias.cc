@@ -19,7 +19,7 @@ class Tiresias : public Policy {
       : options_(std::move(options)),
         queues_(static_cast<std::uint32_t>(options_.limits_s.size()) + 1),
         running_(queues_),
-        held_(queues_) {}
+        queue_gpus_(queues_) {}
 
   std::string_view name() const override { return kTiresias.name; }
   void decide(const View& view, Plan& plan) override;
@@ -83,14 +83,14 @@ class Tiresias : public Policy {
   const std::uint32_t queues_;
 
   IdVector<JobId, State> states_;
-  JobLists running_;                 // by queue
-  std::vector<std::int64_t> held_;   // GPUs of the jobs in each of those lists
-  ClassQueue waiting_;               // its levels: level_of()
-  std::int64_t head_label_ = 0;      // label of the last job put ahead of all waiting ones
-  std::int64_t tail_label_ = 0;      // label of the last job put behind them
-  IndexedHeap<Time, JobId> limits_;  // when running jobs reach the limit of their queue
-  IndexedHeap<Time, JobId> waits_;   // when waiting jobs have waited long enough to be promoted
-  Time wake_ = {-1};                 // the last wake-up asked for
+  JobLists running_;                      // by queue
+  std::vector<std::int64_t> queue_gpus_;  // GPUs of the jobs in each of those lists
+  ClassQueue waiting_;                    // its levels: level_of()
+  std::int64_t head_label_ = 0;           // label of the last job put ahead of all waiting ones
+  std::int64_t tail_label_ = 0;           // label of the last job put behind them
+  IndexedHeap<Time, JobId> limits_;       // when running jobs reach the limit of their queue
+  IndexedHeap<Time, JobId> waits_;  // when waiting jobs have waited long enough to be promoted
+  Time wake_ = {-1};                // the last wake-up asked for
 
   // State of the present decision.
   std::vector<JobId> due_;
@@ -186,13 +186,13 @@ void Tiresias::start(const View& view, JobId job) {
 
 void Tiresias::join_running(const View& view, JobId job) {
   running_.push_back(states_[job].queue, job);
-  held_[states_[job].queue] += view.jobs.gpus[job];
+  queue_gpus_[states_[job].queue] += view.jobs.gpus[job];
   watch_limit(view, job);
 }
 
 void Tiresias::leave_running(const View& view, JobId job) {
   running_.erase(states_[job].queue, job);
-  held_[states_[job].queue] -= view.jobs.gpus[job];
+  queue_gpus_[states_[job].queue] -= view.jobs.gpus[job];
   limits_.erase(job);
 }
 
@@ -284,7 +284,7 @@ void Tiresias::choose_running(const View& view, std::uint32_t queue) {
   if (view.cluster.type_names.size() == 1) {
     // All of them usually fit. Otherwise those at the tail are looked at one by one, from the first
     // that does not fit behind all the others.
-    std::int64_t ahead = held_[queue];
+    std::int64_t ahead = queue_gpus_[queue];
     for (job = JobId::none(); ahead > preemption_.left(); ahead -= view.jobs.gpus[job]) {
       job = job.is_none() ? running_.last(queue) : running_.before(job);
     }
@@ -321,7 +321,7 @@ void Tiresias::carry_out(const View& view, Plan& plan) {
   const auto placement = [this](std::uint32_t level) { return placement_of(level); };
   preemption_.carry_out(placement, view, plan);
   for (const Preemption::Chosen& chosen : preemption_.chosen()) {
-    if (plan.holds(chosen.key.job)) {
+    if (plan.has_gang(chosen.key.job)) {
       start(view, chosen.key.job);
     } else {
       waiting_.add(chosen.level, gang_asked(view.jobs, chosen.key.job), chosen.types, chosen.key);
@@ -329,12 +329,12 @@ void Tiresias::carry_out(const View& view, Plan& plan) {
   }
   file_victims(view, plan);
   for (JobId job : demoted_) {
-    if (plan.holds(job)) join_running(view, job);
+    if (plan.has_gang(job)) join_running(view, job);
   }
   if (options_.gittins) {
     running_.clear();
     for (JobId job : walked_) {
-      if (plan.holds(job)) running_.push_back(states_[job].queue, job);
+      if (plan.has_gang(job)) running_.push_back(states_[job].queue, job);
     }
   }
   waiting_.unblock();
@@ -347,12 +347,12 @@ void Tiresias::carry_out(const View& view, Plan& plan) {
 void Tiresias::file_victims(const View& view, const Plan& plan) {
   const std::span<const JobId> victims = preemption_.victims();
   for (auto job = victims.rbegin(); job != victims.rend(); ++job) {
-    if (plan.holds(*job) || !running_.contains(*job)) continue;
+    if (plan.has_gang(*job) || !running_.contains(*job)) continue;
     leave_running(view, *job);
     enqueue(view, *job, --head_label_);
   }
   for (JobId job : demoted_) {
-    if (!plan.holds(job)) enqueue(view, job, ++tail_label_);
+    if (!plan.has_gang(job)) enqueue(view, job, ++tail_label_);
   }
 }
 
@@ -402,7 +402,7 @@ void Tiresias::fields(Archive& archive) {
   archive_heap(waits_);
   if (archive.reads()) running_.clear();
   for (std::uint32_t queue = 0; queue < queues_; ++queue) {
-    archive(held_[queue]);
+    archive(queue_gpus_[queue]);
     archive.ids(running_.jobs(queue), [&](JobId job) {
       archive(states_.grow_to(job));
       if (archive.reads()) running_.push_back(queue, job);

@@ -1,4 +1,4 @@
-#include "fairlead/report/hold_pieces.h"
+#include "fairlead/report/run_pieces.h"
 
 #include <algorithm>
 #include <array>
@@ -10,35 +10,35 @@ namespace {
 
 constexpr std::size_t kLatest = std::size_t{1} << 16;
 
-auto place_of(const HoldPiece& piece) {
+auto place_of(const RunPiece& piece) {
   return std::tuple(piece.job, piece.gpu, piece.gpus, piece.tier);
 }
 
-std::size_t latest_slot(const HoldPiece& piece) {
+std::size_t latest_slot(const RunPiece& piece) {
   const std::uint64_t key = std::uint64_t{piece.job.row()} << 32 | piece.gpu;
   return (key * 0x9e3779b97f4a7c15) >> 48;
 }
 
 }  // namespace
 
-HoldPieces::HoldPieces(std::size_t limit) : limit_(limit), room_(kRoom * limit), latest_(kLatest) {}
+RunPieces::RunPieces(std::size_t limit) : limit_(limit), room_(kRoom * limit), latest_(kLatest) {}
 
-Duration HoldPieces::resolution_of(int level) {
+Duration RunPieces::resolution_of(int level) {
   return level == 0 ? Duration{} : Duration{1000 * (std::int64_t{1} << (level - 1))};
 }
 
 // Returns the first level with a resolution above `gap`.
-int HoldPieces::level_joining(Duration gap) {
+int RunPieces::level_joining(Duration gap) {
   return 1 + static_cast<int>(std::bit_width(static_cast<std::uint64_t>(gap.ms / 1000)));
 }
 
 // An earlier piece of the place than its latest is at least the resolution away.
-bool HoldPieces::continues(std::size_t row, const HoldPiece& piece) const {
+bool RunPieces::continues(std::size_t row, const RunPiece& piece) const {
   return row < pieces_.size() && place_of(pieces_[row]) == place_of(piece) &&
          piece.begin - pieces_[row].end < resolution();
 }
 
-void HoldPieces::add(const HoldPiece& piece) {
+void RunPieces::add(const RunPiece& piece) {
   std::size_t& latest = latest_[latest_slot(piece)];
   if (continues(latest, piece)) {
     pieces_[latest].end = piece.end;
@@ -51,16 +51,16 @@ void HoldPieces::add(const HoldPiece& piece) {
   room_ = std::max(kRoom * limit_, 2 * pieces_.size());
 }
 
-void HoldPieces::finish() {
+void RunPieces::finish() {
   if (level_ > 0 || pieces_.size() > limit_) join();
-  std::ranges::sort(pieces_, {}, [](const HoldPiece& piece) {
+  std::ranges::sort(pieces_, {}, [](const RunPiece& piece) {
     return std::tuple(piece.job, piece.begin, piece.gpu);
   });
 }
 
 // Raises the level as far as needed, and joins the pieces.
-void HoldPieces::join() {
-  std::ranges::sort(pieces_, {}, [](const HoldPiece& piece) {
+void RunPieces::join() {
+  std::ranges::sort(pieces_, {}, [](const RunPiece& piece) {
     return std::tuple_cat(place_of(piece), std::tuple(piece.begin));
   });
   std::array<std::size_t, kLevels> joined_at = {};  // how many gaps each level closes first

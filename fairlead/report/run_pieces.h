@@ -19,26 +19,26 @@
 
 namespace fairlead {
 
-struct HoldPiece {
+struct RunPiece {
   JobId job;
   std::uint32_t gpu = 0;  // the first; GPUs are numbered through the cluster, node after node
   std::uint16_t gpus = 0;
   Tier tier = Tier::kPair;  // tier of the gang
   Time begin;
   Time end;
-  friend bool operator==(const HoldPiece&, const HoldPiece&) = default;
+  friend bool operator==(const RunPiece&, const RunPiece&) = default;
 };
 
-class HoldPieces {
+class RunPieces {
  public:
-  explicit HoldPieces(std::size_t limit = 300'000);
+  explicit RunPieces(std::size_t limit = 300'000);
 
   // Adds pieces in any order of jobs; the pieces of one job on one place do not overlap.
-  void add(const HoldPiece& piece);
+  void add(const RunPiece& piece);
   // REQUIRES: called once, last.
   void finish();
   // After finish(): by job, begin, GPU.
-  const std::vector<HoldPiece>& pieces() const { return pieces_; }
+  const std::vector<RunPiece>& pieces() const { return pieces_; }
   Duration resolution() const { return resolution_of(level_); }
 
  private:
@@ -47,13 +47,13 @@ class HoldPieces {
 
   static Duration resolution_of(int level);
   static int level_joining(Duration gap);
-  bool continues(std::size_t row, const HoldPiece& piece) const;
+  bool continues(std::size_t row, const RunPiece& piece) const;
   void join();
 
   std::size_t limit_;
   std::size_t room_;  // number of pieces from which join() pays
   int level_ = 0;
-  std::vector<HoldPiece> pieces_;
+  std::vector<RunPiece> pieces_;
   // The row of the latest piece, by a hash of job and GPU, so that most pieces find it without any sorting. It may be
   // wrong.
   std::vector<std::size_t> latest_;

@@ -1,7 +1,7 @@
-// The runs of all jobs ("holds") as typed arrays: a view scans all of them for every picture.
+// The runs of all jobs as typed arrays: a view scans all of them for every picture.
 import type { Run } from "./schema";
 
-export interface Holds {
+export interface JobRuns {
   count: number;
   job: Int32Array;
   gpu: Int32Array;
@@ -11,13 +11,13 @@ export interface Holds {
   tier: Uint8Array;
 }
 
-const known = new WeakMap<Run, Holds>();
+const known = new WeakMap<Run, JobRuns>();
 
-export function holdsOf(run: Run): Holds {
-  let holds = known.get(run);
-  if (!holds) {
+export function jobRunsOf(run: Run): JobRuns {
+  let jobRuns = known.get(run);
+  if (!jobRuns) {
     const h = run.holds;
-    holds = {
+    jobRuns = {
       count: h.job.length,
       job: Int32Array.from(h.job),
       gpu: Int32Array.from(h.gpu),
@@ -26,14 +26,14 @@ export function holdsOf(run: Run): Holds {
       end: Float64Array.from(h.end_s),
       tier: Uint8Array.from(h.tier),
     };
-    known.set(run, holds);
+    known.set(run, jobRuns);
   }
-  return holds;
+  return jobRuns;
 }
 
-// Returns rows [first, end) of a job; holds are sorted by job. O(log holds).
-export function rowsOfJob(holds: Holds, job: number): [number, number] {
-  return [lowerBound(holds.job, job), lowerBound(holds.job, job + 1)];
+// Returns rows [first, end) of a job; runs are sorted by job. O(log runs).
+export function rowsOfJob(jobRuns: JobRuns, job: number): [number, number] {
+  return [lowerBound(jobRuns.job, job), lowerBound(jobRuns.job, job + 1)];
 }
 
 function lowerBound(sorted: Int32Array, value: number): number {
@@ -47,23 +47,23 @@ function lowerBound(sorted: Int32Array, value: number): number {
   return low;
 }
 
-// Returns the hold on `gpu` at time `t`, or -1. O(holds).
-export function holdAt(holds: Holds, gpu: number, t: number): number {
-  for (let i = 0; i < holds.count; i++) {
-    if (holds.gpu[i] > gpu || gpu >= holds.gpu[i] + holds.gpus[i]) continue;
-    if (holds.begin[i] <= t && t < holds.end[i]) return i;
+// Returns the run on `gpu` at time `t`, or -1. O(runs).
+export function jobRunAt(jobRuns: JobRuns, gpu: number, t: number): number {
+  for (let i = 0; i < jobRuns.count; i++) {
+    if (jobRuns.gpu[i] > gpu || gpu >= jobRuns.gpu[i] + jobRuns.gpus[i]) continue;
+    if (jobRuns.begin[i] <= t && t < jobRuns.end[i]) return i;
   }
   return -1;
 }
 
-// Returns the hold on each GPU at time `t`, -1 if it is free. O(holds + GPUs).
-export function holdsAt(holds: Holds, gpus: number, t: number): Int32Array {
-  const held = new Int32Array(gpus).fill(-1);
-  for (let i = 0; i < holds.count; i++) {
-    if (t < holds.begin[i] || holds.end[i] <= t) continue;
-    held.fill(i, holds.gpu[i], holds.gpu[i] + holds.gpus[i]);
+// Returns the run on each GPU at time `t`, -1 if it is free. O(runs + GPUs).
+export function jobRunsAt(jobRuns: JobRuns, gpus: number, t: number): Int32Array {
+  const onGpu = new Int32Array(gpus).fill(-1);
+  for (let i = 0; i < jobRuns.count; i++) {
+    if (t < jobRuns.begin[i] || jobRuns.end[i] <= t) continue;
+    onGpu.fill(i, jobRuns.gpu[i], jobRuns.gpu[i] + jobRuns.gpus[i]);
   }
-  return held;
+  return onGpu;
 }
 
 // One stay of a job: its GPUs from one moment to the next, on all of its nodes.
@@ -72,7 +72,7 @@ export interface Stay {
   end: number;
   tier: number;
   gpus: number;
-  rows: number[]; // of holds, by GPU
+  rows: number[]; // of runs, by GPU
   moved: boolean; // on other GPUs than the previous stay
 }
 
@@ -85,14 +85,14 @@ function openStay(stays: Stay[], begin: number, end: number): Stay | undefined {
 }
 
 // Returns the stays of a job in time order.
-export function staysOf(holds: Holds, job: number): Stay[] {
-  const [first, last] = rowsOfJob(holds, job);
+export function staysOf(jobRuns: JobRuns, job: number): Stay[] {
+  const [first, last] = rowsOfJob(jobRuns, job);
   const stays: Stay[] = [];
   for (let i = first; i < last; i++) {
-    const open = openStay(stays, holds.begin[i], holds.end[i]);
+    const open = openStay(stays, jobRuns.begin[i], jobRuns.end[i]);
     const stay = open ?? {
-      begin: holds.begin[i],
-      end: holds.end[i],
+      begin: jobRuns.begin[i],
+      end: jobRuns.end[i],
       tier: 0,
       gpus: 0,
       rows: [],
@@ -100,12 +100,12 @@ export function staysOf(holds: Holds, job: number): Stay[] {
     };
     if (!open) stays.push(stay);
     stay.rows.push(i);
-    stay.gpus += holds.gpus[i];
-    stay.tier = Math.max(stay.tier, holds.tier[i]);
+    stay.gpus += jobRuns.gpus[i];
+    stay.tier = Math.max(stay.tier, jobRuns.tier[i]);
   }
   const where = (stay: Stay) =>
     stay.rows
-      .map((i) => `${holds.gpu[i]}+${holds.gpus[i]}`)
+      .map((i) => `${jobRuns.gpu[i]}+${jobRuns.gpus[i]}`)
       .sort()
       .join();
   for (let k = 1; k < stays.length; k++) stays[k].moved = where(stays[k]) !== where(stays[k - 1]);
