@@ -1,12 +1,13 @@
 // Measures the cost of one round: a decision in which every job is reconsidered.
 //
-//   bench_rounds decide POLICY JOBS SPEEDS    # the policy's decide() alone
-//   bench_rounds shares METHOD JOBS SPEEDS    # Gavel's max-min program alone, by prices or clp
+//   bench_rounds decide POLICY JOBS SPEEDS [CLUSTER]    # the policy's decide() alone
+//   bench_rounds shares METHOD JOBS SPEEDS [CLUSTER]    # Gavel's max-min program alone, by prices or clp
 //
-// Prints one JSON line: the median and the longest milliseconds, and counts. JOBS jobs share a GPU
-// by two; V100, P100 and K80 in equal numbers, in nodes of 4. No job ends. One more job arrives at
-// the start of each round, so that no policy can repeat its last round. Policies need rounds of 360
-// s that begin at multiples of it, or none.
+// Prints one JSON line: the median, the shortest and the longest milliseconds, counts, and the hash of
+// the journal. CLUSTER is as for `fairlead --cluster`; without it, JOBS jobs share a GPU by two, with
+// V100, P100 and K80 in equal numbers, in nodes of 4. No job ends. One more job arrives at the start of
+// each round, so that no policy can repeat its last round. Policies need rounds of 360 s that begin at
+// multiples of it, or none.
 //
 // SPEEDS `models`: the speeds of Gavel's 26 models, so that many jobs are alike. `own`: each job's
 // differ by up to a tenth from its model's, so that no two are alike.
@@ -90,18 +91,18 @@ Workload endless_jobs(SpeedTable& table, std::int64_t jobs, bool own_speeds) {
   return builder.finish();
 }
 
+// Returns the cluster with a GPU for two jobs, rounded up to a whole number of nodes of each type.
+std::string cluster_for(std::int64_t jobs) {
+  const std::int64_t nodes = (jobs + 23) / 24;
+  return fmt::format("{}xV100:4,{}xP100:4,{}xK80:4", nodes, nodes, nodes);
+}
+
 struct World {
-  World(std::int64_t jobs, bool own_speeds)
+  World(std::int64_t jobs, bool own_speeds, const std::string& cluster_text)
       : table(valid(load_models("gavel"))),
         workload(endless_jobs(table, jobs, own_speeds)),
-        cluster(valid(load_cluster(cluster_text(jobs)))),
+        cluster(valid(load_cluster(cluster_text))),
         speed(valid(Speed::make(cluster, table, workload, "V100"))) {}
-
-  // Rounded up to a whole number of nodes of each type.
-  static std::string cluster_text(std::int64_t jobs) {
-    const std::int64_t nodes = (jobs + 23) / 24;
-    return fmt::format("{}xV100:4,{}xP100:4,{}xK80:4", nodes, nodes, nodes);
-  }
 
   SpeedTable table;
   Workload workload;
@@ -135,8 +136,7 @@ class Timed : public Policy {
 };
 
 // The round at time 0, in which all jobs are new, counts by itself.
-void decide(const std::string& policy_text, std::int64_t jobs, bool own_speeds) {
-  World world(jobs, own_speeds);
+void decide(const std::string& policy_text, std::int64_t jobs, World world) {
   auto owned = std::make_unique<Timed>(valid(valid(parse_policy(policy_text, 1)).make()));
   const Timed& timed = *owned;
   const std::uint32_t gpus = world.cluster.gpus;
@@ -166,12 +166,14 @@ void decide(const std::string& policy_text, std::int64_t jobs, bool own_speeds) 
     }
     steps_before = steps_so_far;
   }
+  FL_CHECK(journal.close().has_value());
   fmt::print(
       "{{\"policy\":\"{}\",\"jobs\":{},\"gpus\":{},\"rounds\":{},\"decisions\":{},"
-      "\"first_ms\":{:.4f},\"ms\":{:.4f},\"ms_max\":{:.4f},\"steps\":{:.0f},"
-      "\"allocations\":{:.0f}}}\n",
+      "\"first_ms\":{:.4f},\"ms\":{:.4f},\"ms_min\":{:.4f},\"ms_max\":{:.4f},\"steps\":{:.0f},"
+      "\"allocations\":{:.0f},\"journal\":\"{}\"}}\n",
       policy_text, jobs, gpus, ms.size(), simulation.counts().decisions, first_ms, median(ms),
-      std::ranges::max(ms), median(steps), median(allocations));
+      std::ranges::min(ms), std::ranges::max(ms), median(steps), median(allocations),
+      journal.hash());
 }
 
 // The program of Gavel's max-min: a job's part is its rate if its time is spread over the types in
@@ -196,8 +198,7 @@ ShareProblem max_min(const World& world, std::int64_t jobs) {
   return problem;
 }
 
-void shares(const std::string& method, std::int64_t jobs, bool own_speeds) {
-  const World world(jobs, own_speeds);
+void shares(const std::string& method, std::int64_t jobs, const World& world) {
   const ShareProblem problem = max_min(world, jobs);
   std::vector<double> ms;
   Shares last;
@@ -217,15 +218,21 @@ void shares(const std::string& method, std::int64_t jobs, bool own_speeds) {
 }  // namespace fairlead
 
 int main(int argc, char** argv) {
-  const std::string_view what = argc == 5 ? argv[1] : "";
-  const std::string_view speeds = argc == 5 ? argv[4] : "";
+  const bool is_complete = argc == 5 || argc == 6;
+  const std::string_view what = is_complete ? argv[1] : "";
+  const std::string_view speeds = is_complete ? argv[4] : "";
   if ((what != "decide" && what != "shares") || (speeds != "models" && speeds != "own")) {
     std::fprintf(stderr,
-                 "usage: bench_rounds decide POLICY JOBS models|own\n"
-                 "       bench_rounds shares prices|clp JOBS models|own\n");
+                 "usage: bench_rounds decide POLICY JOBS models|own [CLUSTER]\n"
+                 "       bench_rounds shares prices|clp JOBS models|own [CLUSTER]\n");
     return 2;
   }
   const std::int64_t jobs = std::atoll(argv[3]);
-  (what == "decide" ? fairlead::decide : fairlead::shares)(argv[2], jobs, speeds == "own");
+  fairlead::World world(jobs, speeds == "own", argc == 6 ? argv[5] : fairlead::cluster_for(jobs));
+  if (what == "decide") {
+    fairlead::decide(argv[2], jobs, std::move(world));
+  } else {
+    fairlead::shares(argv[2], jobs, world);
+  }
   return 0;
 }

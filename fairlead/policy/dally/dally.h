@@ -10,9 +10,8 @@
 //  1. Every present job has a gang in the plan, or waits in waiting_.
 //  2. A gang has one GPU type, unless no type has enough GPUs.
 //
-// Cost of a decision: O(news + waiting), or O(running) if no job waits; O(nodes) per newcomer and
-// per kind of gang that finds no node; with shared links, O(slices in use). A round in addition:
-// O(nodes + slices in use) per job that waits or could be faster elsewhere.
+// Cost of a decision: O(news + waiting), or O(running) if no job waits; O(nodes) per kind of gang that
+// finds no node; with shared links, O(slices in use). A round in addition: the cost of DallyMoves.
 #pragma once
 
 #include "fairlead/policy/dally/moves.h"

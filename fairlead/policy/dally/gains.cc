@@ -6,14 +6,6 @@
 #include <algorithm>
 
 namespace fairlead {
-namespace {
-
-// A victim's possible loss by being sent elsewhere counts twice. If each of two jobs would gain at
-// the other's cost, they exchange places only while one has more than twice as much to gain. Their
-// remaining work falls, so they do so a few times at most, and not in every round (ours).
-constexpr double kLossWeight = 2;
-
-}  // namespace
 
 // Returns the savings of the job from running at one rate instead of another to its end.
 double DallyMoves::gpu_seconds(const View& view, JobId job, double slow, double fast) const {
@@ -58,32 +50,23 @@ DallyMoves::Pace DallyMoves::pace_there(const View& view, Plan& plan, const Seek
   Pace pace{.rate = tiers_.of(view, job).rate(offer.place.type, offer.place.tier)};
   if (!crowding_.is_seen() || offer.place.tier == DallyTier::kNode) return pace;
   const Plan::Mark before = plan.mark();
-  for (std::size_t victim : offer.victims) {
-    plan.stop(runners_[victim].key.job, StopCause::kPriority);
-    crowding_.stopped(runners_[victim].key.job);
+  for (JobId victim : offer.victims) {
+    plan.stop(victim, StopCause::kPriority);
+    crowding_.stopped(victim);
   }
   place_there(view, plan, offer.place, job);
   pace.rate *= crowding_.speed_at(view, job, plan.gang(job));
   pace.loss_of_others = crowding_.loss_of_others(view, job, plan.gang(job));
   plan.rollback(before);
-  for (std::size_t victim : offer.victims) {
-    crowding_.placed(view, plan, runners_[victim].key.job);
-  }
+  for (JobId victim : offer.victims) crowding_.placed(view, plan, victim);
   return pace;
 }
 
 // Returns the savings of the seeker less the cost to all jobs.
 double DallyMoves::gain(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer) {
-  double gain = saved(view, seeker, pace_there(view, plan, seeker, offer));
-  bool by_class = !offer.victims.empty();
-  for (std::size_t victim : offer.victims) {
-    const Runner& runner = runners_[victim];
-    gain -= runner.gpus * to_seconds(options_.switch_cost);
-    const bool is_of_later_class = runner.key.major > seeker.key.major;
-    by_class &= is_of_later_class;
-    if (seeker.is_running || !is_of_later_class) gain -= kLossWeight * runner.loss;
-  }
-  return by_class ? gain + value_of_turn(view, seeker) : gain;
+  const DallyVictims::Cost cost = victims_.cost();
+  const double gain = saved(view, seeker, pace_there(view, plan, seeker, offer)) - cost.gpu_s;
+  return cost.by_class ? gain + value_of_turn(view, seeker) : gain;
 }
 
 }  // namespace fairlead

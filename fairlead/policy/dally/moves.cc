@@ -7,21 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace fairlead {
 namespace {
 
 constexpr double kMostSavedS = 1e12;  // so that it fits into a note
-
-bool is_in(const View& view, const DallyPlace& place, NodeId node) {
-  const bool is_there = node.row() >= place.range.begin && node.row() < place.range.end;
-  return is_there && view.cluster.node_type[node] == place.type;
-}
-
-// Returns true if part of the gang is in the place.
-bool is_in(const View& view, const DallyPlace& place, Gang gang) {
-  return std::ranges::any_of(gang, [&](Slice slice) { return is_in(view, place, slice.node); });
-}
 
 }  // namespace
 
@@ -30,8 +22,7 @@ void DallyMoves::run(const View& view, Plan& plan) {
   if (seekers_.empty()) return;
   collect_runners(view, plan);
   for (const Seeker& seeker : seekers_) {
-    const std::size_t runner = runner_of_[seeker.key.job];
-    if (runner == 0 || !runners_[runner - 1].is_settled) improve(view, plan, seeker);
+    if (!victims_.is_settled(seeker.key.job)) improve(view, plan, seeker);
   }
 }
 
@@ -114,44 +105,31 @@ void DallyMoves::collect_seekers(const View& view, Plan& plan) {
 
 // Jobs placed in this decision are not collected, so they are left alone.
 void DallyMoves::collect_runners(const View& view, const Plan& plan) {
-  runners_.clear();
+  std::vector<DallyVictims::Runner> runners;
   for (JobId job : view.running) {
     if (!plan.has_gang(job)) continue;
     const double present = present_rate(view, plan, job);
     const double loss = gpu_seconds(view, job, tiers_.of(view, job).slowest(), present);
-    runners_.push_back({order_.round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
+    runners.push_back({order_.round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
   }
-  std::ranges::sort(runners_, std::greater<>(), &Runner::key);
-  runners_on_.resize(view.cluster.nodes());
-  for (NodeId node : ids<NodeId>(runners_on_.size())) runners_on_[node].clear();
-  runner_of_.clear();
-  runner_of_.resize(view.jobs.size());
-  for (std::size_t i = 0; i < runners_.size(); ++i) {
-    const JobId job = runners_[i].key.job;
-    runner_of_[job] = i + 1;
-    for (Slice slice : plan.gang(job)) runners_on_[slice.node].push_back(i);
-  }
-}
-
-bool DallyMoves::may_stop(const Plan& plan, const Seeker& seeker, const Runner& runner) const {
-  const JobId job = runner.key.job;
-  if (job == seeker.key.job || !plan.has_gang(job) || runner.is_settled) return false;
-  // A lower place in input order or by arrival does not justify stopping a job.
-  return std::pair(seeker.key.major, seeker.key.minor) <
-         std::pair(runner.key.major, runner.key.minor);
+  victims_.begin(view, plan, std::move(runners));
 }
 
 void DallyMoves::improve(const View& view, Plan& plan, const Seeker& seeker) {
   const JobId job = seeker.key.job;
+  victims_.begin_seeker(plan, {seeker.key, gang_asked(view.jobs, job), seeker.is_running});
   const Plan::Mark before = plan.mark();
   if (seeker.is_running) {  // it may stay on some of its GPUs
+    victims_.changed(plan.gang(job));
     plan.stop(job, StopCause::kMove);
     crowding_.stopped(job);
   }
   const std::optional<Offer> offer = best_offer(view, plan, seeker);
   if (offer) return carry_out(view, plan, seeker, *offer);
+  if (!seeker.is_running) return;
   plan.rollback(before);
-  if (seeker.is_running) crowding_.placed(view, plan, job);
+  crowding_.placed(view, plan, job);
+  victims_.changed(plan.gang(job));
 }
 
 // Returns the domain, among all that the seeker may have, that saves most; none if none pays.
@@ -167,99 +145,51 @@ std::optional<DallyMoves::Offer> DallyMoves::best_offer(const View& view, Plan& 
   return best;
 }
 
-// Tries the domains of the offer's tier.
+// Tries the domains of the offer's tier; of nodes, only the cheapest.
 void DallyMoves::look_for_better(const View& view, Plan& plan, const Seeker& seeker, Offer offer,
                                  std::optional<Offer>& best) {
-  const double most = most_saved(view, seeker, offer) + value_of_turn(view, seeker);
+  double most = most_saved(view, seeker, offer);
+  if (victims_.has_later_class()) most += value_of_turn(view, seeker);
+  const auto can_be_better = [&] { return most > (best ? best->gain : 0); };
   const auto look = [&](NodeRange range) {
-    if (most <= (best ? best->gain : 0)) return;
+    if (!can_be_better()) return;
     offer.place.range = range;
-    if (!choose_victims(view, plan, seeker, offer)) return;
+    if (!victims_.choose(view, plan, offer.place)) return;
+    const std::span<const JobId> victims = victims_.chosen();
+    offer.victims.assign(victims.begin(), victims.end());
     offer.gain = gain(view, plan, seeker, offer);
     if (offer.gain > (best ? best->gain : 0)) best = offer;
   };
-  const Level required = view.jobs.closeness[seeker.key.job].required;
+  if (!can_be_better()) return;
   if (offer.place.tier == DallyTier::kNetwork) {
-    return for_each_section(view.cluster, required, look);
+    return for_each_section(view.cluster, view.jobs.closeness[seeker.key.job].required, look);
   }
-  for (NodeRange range : Domains(view.cluster, domain_tier(offer.place.tier))) look(range);
-}
-
-// Sets the room to the GPUs of the domain that the seeker's tasks could use now.
-void DallyMoves::begin_room(const View& view, const Plan& plan, const Seeker& seeker,
-                            const Offer& offer) {
-  room_ = {.task_gpus = view.jobs.task_gpus[seeker.key.job], .on = std::move(room_.on)};
-  room_.on.resize(view.cluster.nodes());
-  room_.gpus =
-      gpus_in(view.cluster, offer.place.range, type_bit(offer.place.type), [&](NodeId node) {
-        room_.on[node] = plan.free().on(node);
-        return whole_tasks(room_.on[node], room_.task_gpus);
-      });
-}
-
-// Updates the room for a runner that is gone or that is there again.
-void DallyMoves::change_room(const View& view, const Plan& plan, const Offer& offer,
-                             std::size_t runner, bool is_gone) {
-  for (Slice slice : plan.gang(runners_[runner].key.job)) {
-    if (!is_in(view, offer.place, slice.node)) continue;
-    std::uint32_t& on = room_.on[slice.node];
-    room_.gpus -= whole_tasks(on, room_.task_gpus);
-    on = is_gone ? on + slice.gpus : on - slice.gpus;
-    room_.gpus += whole_tasks(on, room_.task_gpus);
+  if (offer.place.tier == DallyTier::kRack) {
+    for (NodeRange rack : Domains(view.cluster, Tier::kRack)) look(rack);
+    return;
   }
-}
-
-// Chooses the last runners in order with enough GPUs together, without those found unnecessary.
-bool DallyMoves::choose_victims(const View& view, const Plan& plan, const Seeker& seeker,
-                                Offer& offer) {
-  const NodeRange range = offer.place.range;
-  const std::uint32_t needed = view.jobs.gpus[seeker.key.job];
-  offer.victims.clear();
-  begin_room(view, plan, seeker, offer);
-  chosen_.clear();
-  const auto take = [&](std::size_t runner) {
-    if (!may_stop(plan, seeker, runners_[runner])) return;
-    chosen_.push_back(runner);
-    change_room(view, plan, offer, runner, true);
-  };
-  if (range.end - range.begin == 1) {
-    if (view.cluster.node_type[NodeId(range.begin)] != offer.place.type) return false;
-    for (std::size_t runner : runners_on_[NodeId(range.begin)]) {
-      if (room_.gpus >= needed) break;
-      take(runner);
-    }
-  } else {
-    for (std::size_t i = 0; i < runners_.size() && room_.gpus < needed; ++i) {
-      if (is_in(view, offer.place, plan.gang(runners_[i].key.job))) take(i);
-    }
+  for (NodeId node : victims_.cheapest_nodes(view, plan, offer.place.type)) {
+    if (!node.is_none()) look({node.row(), node.row() + 1});
   }
-  if (room_.gpus < needed) return false;
-  for (auto runner = chosen_.rbegin(); runner != chosen_.rend(); ++runner) {
-    change_room(view, plan, offer, *runner, false);
-    if (room_.gpus >= needed) continue;
-    offer.victims.push_back(*runner);
-    change_room(view, plan, offer, *runner, true);
-  }
-  return true;
 }
 
 void DallyMoves::carry_out(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer) {
   const JobId job = seeker.key.job;
-  for (std::size_t victim : offer.victims) {
-    const JobId stopped = runners_[victim].key.job;
+  for (JobId stopped : offer.victims) {
+    victims_.settle(plan, stopped);
     plan.stop(stopped, StopCause::kPriority);
     crowding_.stopped(stopped);
-    runners_[victim].is_settled = true;
     waiting_.add(view, order_.queue(view, stopped));
     plan.note(note::MadeRoom{stopped, job});
   }
   if (seeker.is_running) {
-    runners_[runner_of_[job] - 1].is_settled = true;
+    victims_.settle(plan, job);
   } else {
     waiting_.accepted(view, job, offer.place.tier);
     waiting_.remove(job);
   }
   place_there(view, plan, offer.place, job);
+  victims_.changed(plan.gang(job));
   crowding_.placed(view, plan, job);
   plan.note(note::Score{job, note::Millionths::of(order_.score(view, job))});
   const double saved_s = std::min(offer.gain, kMostSavedS);  // GPU-seconds

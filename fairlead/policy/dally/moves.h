@@ -11,11 +11,13 @@
 //
 // Speeds include the sharing of links in the draft (kit/crowding.h).
 //
-// Cost of a round: O(nodes + slices in use) per job that looks for a place.
+// Cost of a round: O(running + waiting) and, per job that may gain by other jobs, the cost of
+// DallyVictims.
 #pragma once
 
 #include "fairlead/policy/dally/order.h"
 #include "fairlead/policy/dally/places.h"
+#include "fairlead/policy/dally/victims.h"
 #include "fairlead/policy/dally/waiting.h"
 #include "fairlead/policy/kit/crowding.h"
 
@@ -30,7 +32,12 @@ class DallyMoves {
   // The arguments must outlive it.
   DallyMoves(const DallyOptions& options, const TierTable& tiers, const DallyOrder& order,
              DallyWaiting& waiting, Crowding& crowding)
-      : options_(options), tiers_(tiers), order_(order), waiting_(waiting), crowding_(crowding) {}
+      : options_(options),
+        tiers_(tiers),
+        order_(order),
+        waiting_(waiting),
+        crowding_(crowding),
+        victims_(options) {}
 
   void run(const View& view, Plan& plan);
   // Returns true if a running job would gain so much speed elsewhere that it would pay for its
@@ -38,13 +45,6 @@ class DallyMoves {
   bool could_be_faster(const View& view, const Plan& plan, JobId job) const;
 
  private:
-  // A job that has a gang at the start of a round.
-  struct Runner {
-    OrderKey key;
-    std::uint32_t gpus = 0;
-    double loss = 0;          // GPU-seconds that it would lose in the slowest place for it
-    bool is_settled = false;  // this round has moved it
-  };
   // The speed of a job at a place, and its cost to other jobs on its links.
   struct Pace {
     double rate = 0;            // 0: it does not run
@@ -58,16 +58,10 @@ class DallyMoves {
     Pace otherwise;               // its pace if it does not move: now, or on the free GPUs
     double best = 0;              // rate of a waiting job at its best tier
   };
-  // The GPUs of a domain that a seeker's tasks could use once the chosen victims are gone.
-  struct Room {
-    std::uint32_t task_gpus = 1;
-    std::uint32_t gpus = 0;
-    IdVector<NodeId, std::uint32_t> on{};  // GPUs of its nodes, usable or not
-  };
   struct Offer {
     DallyPlace place;
     double gain = 0;  // savings less costs, GPU-seconds
-    std::vector<std::size_t> victims{};
+    std::vector<JobId> victims{};
   };
 
   // Jobs that look for a place.
@@ -83,11 +77,6 @@ class DallyMoves {
   std::optional<Offer> best_offer(const View& view, Plan& plan, const Seeker& seeker);
   void look_for_better(const View& view, Plan& plan, const Seeker& seeker, Offer offer,
                        std::optional<Offer>& best);
-  bool choose_victims(const View& view, const Plan& plan, const Seeker& seeker, Offer& offer);
-  void begin_room(const View& view, const Plan& plan, const Seeker& seeker, const Offer& offer);
-  void change_room(const View& view, const Plan& plan, const Offer& offer, std::size_t runner,
-                   bool is_gone);
-  bool may_stop(const Plan& plan, const Seeker& seeker, const Runner& runner) const;
   void carry_out(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
 
   // Gains of a place.
@@ -105,13 +94,8 @@ class DallyMoves {
   Crowding& crowding_;
 
   // State of the present round.
-  std::vector<Runner> runners_;  // the last in order first
   std::vector<Seeker> seekers_;
-  IdVector<NodeId, std::vector<std::size_t>> runners_on_;  // runners on the node
-  IdVector<JobId, std::size_t> runner_of_;                 // + 1; 0: it is not a runner
-  std::vector<std::size_t> chosen_;                        // victims, before unnecessary ones are
-                                                           // dropped
-  Room room_;
+  DallyVictims victims_;
 };
 
 }  // namespace fairlead

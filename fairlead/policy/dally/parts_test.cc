@@ -77,12 +77,13 @@ constexpr GpuTypeId kV100{0};
 
 TEST(DallyTiers, SayWhereAGangHasRoomAndHowFastItIsThere) {
   const Parts parts;
-  const JobTiers two = JobTiers::of(parts.view(), kTwo);
+  LargestGangs largest;
+  const JobTiers two = JobTiers::of(parts.view(), kTwo, largest);
   EXPECT_EQ(two.best(), DallyTier::kNode);
   EXPECT_NEAR(two.at_best(), 1, 1e-3);
   EXPECT_NEAR(two.at_widest(), 0.5, 1e-3);
   EXPECT_EQ(two.slowest(), two.at_widest());
-  const JobTiers six = JobTiers::of(parts.view(), kSix);
+  const JobTiers six = JobTiers::of(parts.view(), kSix, largest);
   EXPECT_EQ(six.types(DallyTier::kNode), 0U);
   EXPECT_EQ(six.best(), DallyTier::kRack);
   EXPECT_FALSE(six.must_mix());

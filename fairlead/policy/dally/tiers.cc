@@ -15,12 +15,6 @@ bool allows(Level required, DallyTier tier) {
   return tier == DallyTier::kRack ? required >= kRackLevel : required > kRackLevel;
 }
 
-// Returns the largest gang of that type and such tasks that one domain of the tier can have.
-std::uint32_t largest(const Cluster& cluster, GpuTypeId type, DallyTier tier, std::uint32_t task) {
-  return most_in_domain(cluster, domain_tier(tier), type_bit(type),
-                        [&](NodeId node) { return whole_tasks(cluster.node_gpus[node], task); });
-}
-
 Tier tier_for(DallyTier tier, std::uint32_t gpus) {
   return tier == DallyTier::kNode && gpus <= 2 ? Tier::kPair : domain_tier(tier);
 }
@@ -33,7 +27,24 @@ DallyTier dally_tier_of(const Cluster& cluster, Gang gang) {
   return tier == Tier::kRack ? DallyTier::kRack : DallyTier::kNode;
 }
 
-JobTiers JobTiers::of(const View& view, JobId job) {
+std::uint32_t LargestGangs::of(const Cluster& cluster, GpuTypeId type, DallyTier tier,
+                               std::uint32_t task) {
+  if (std::exchange(nodes_, cluster.nodes()) != cluster.nodes()) by_task_.clear();
+  IdVector<GpuTypeId, Gangs>& gangs = by_task_[task];
+  if (gangs.empty()) {
+    for (GpuTypeId each : ids<GpuTypeId>(cluster.type_names.size())) {
+      Gangs& of_type = gangs.grow_to(each);
+      for (DallyTier domain : kDallyTierList) {
+        of_type[index_of(domain)] =
+            most_in_domain(cluster, domain_tier(domain), type_bit(each),
+                           [&](NodeId node) { return whole_tasks(cluster.node_gpus[node], task); });
+      }
+    }
+  }
+  return gangs[type][index_of(tier)];
+}
+
+JobTiers JobTiers::of(const View& view, JobId job, LargestGangs& largest) {
   JobTiers made;
   made.rates_.resize(view.cluster.type_names.size());
   const std::uint32_t gpus = view.jobs.gpus[job];
@@ -43,11 +54,11 @@ JobTiers JobTiers::of(const View& view, JobId job) {
       made.rates_[type][index_of(tier)] = known.value_or(Rate{0}).value();
     }
   }
-  made.find_room(view, job);
+  made.find_room(view, job, largest);
   return made;
 }
 
-void JobTiers::find_room(const View& view, JobId job) {
+void JobTiers::find_room(const View& view, JobId job, LargestGangs& largest) {
   const std::uint32_t task = view.jobs.task_gpus[job];
   for (DallyTier tier : kDallyTierList) {
     const std::size_t i = index_of(tier);
@@ -56,7 +67,7 @@ void JobTiers::find_room(const View& view, JobId job) {
     if (!allows(view.jobs.closeness[job].required, tier)) return;
     for (GpuTypeId type : ids<GpuTypeId>(rates_.size())) {
       if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
-      if (largest(view.cluster, type, tier, task) < view.jobs.gpus[job]) continue;
+      if (largest.of(view.cluster, type, tier, task) < view.jobs.gpus[job]) continue;
       if (rates_[type][i] <= 0) continue;
       runs_[i] |= type_bit(type);
       fastest_[i] = std::max(fastest_[i], rates_[type][i]);
@@ -111,7 +122,7 @@ void TierTable::refresh(const View& view) {
 
 const JobTiers& TierTable::of(const View& view, JobId job) const {
   Row& row = rows_[job];
-  if (!row.is_known) row = {JobTiers::of(view, job), true};
+  if (!row.is_known) row = {JobTiers::of(view, job, largest_), true};
   return row.tiers;
 }
 

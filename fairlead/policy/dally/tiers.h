@@ -3,13 +3,14 @@
 // Rates are for a gang that shares no link (kit/crowding.h has the rest). A tier has room for a
 // gang on a GPU type if one idle domain of it would have enough such GPUs.
 //
-// Cost: O(types x nodes) for the first query of a job and after rates have changed, else O(1).
+// Cost: O(types) for the first query of a job and after rates have changed, else O(1).
 #pragma once
 
 #include "fairlead/policy/policy.h"
 
 #include <array>
 #include <cstdint>
+#include <map>
 
 namespace fairlead {
 
@@ -26,10 +27,22 @@ constexpr Tier domain_tier(DallyTier tier) {
 // Returns the tier of a gang.
 DallyTier dally_tier_of(const Cluster& cluster, Gang gang);
 
+// The largest gang of each type that one idle domain of each tier can have, by GPUs of a task.
+// Remembered for each cluster size. O(1); O(types x nodes) for a new task size.
+class LargestGangs {
+ public:
+  std::uint32_t of(const Cluster& cluster, GpuTypeId type, DallyTier tier, std::uint32_t task);
+
+ private:
+  using Gangs = std::array<std::uint32_t, kDallyTiers>;
+  std::map<std::uint32_t, IdVector<GpuTypeId, Gangs>> by_task_;
+  std::size_t nodes_ = 0;
+};
+
 // The rates and tiers possible for one job's gang.
 class JobTiers {
  public:
-  static JobTiers of(const View& view, JobId job);
+  static JobTiers of(const View& view, JobId job, LargestGangs& largest);
 
   // 0 if it does not run there.
   double rate(GpuTypeId type, DallyTier tier) const { return rates_[type][index_of(tier)]; }
@@ -53,7 +66,7 @@ class JobTiers {
  private:
   using Rates = std::array<double, kDallyTiers>;
 
-  void find_room(const View& view, JobId job);
+  void find_room(const View& view, JobId job, LargestGangs& largest);
 
   IdVector<GpuTypeId, Rates> rates_;
   std::array<TypeMask, kDallyTiers> runs_{};
@@ -74,7 +87,8 @@ class TierTable {
     bool is_known = false;
   };
   mutable IdVector<JobId, Row> rows_;  // filled in on demand
-  std::uint64_t revision_ = 0;         // revision of the rates
+  mutable LargestGangs largest_;
+  std::uint64_t revision_ = 0;  // revision of the rates
 };
 
 }  // namespace fairlead

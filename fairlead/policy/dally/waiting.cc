@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace fairlead {
 namespace {
@@ -17,12 +18,13 @@ Duration wait_of(double s) { return seconds(std::llround(std::min(s, kLongestWai
 void DallyWaiting::add(const View& view, const OrderKey& key) {
   State& state = states_.grow_to(key.job);
   state = {};
+  state.key = key;
   state.since = view.now;
   if (options_.tunes_timers() && view.jobs.gpus[key.job] > 1) {
     state.patience = {.node = worth_waiting(view, key.job, DallyTier::kRack),
                       .rack = worth_waiting(view, key.job, DallyTier::kNetwork)};
   }
-  jobs_.insert(std::ranges::lower_bound(jobs_, key), key);
+  jobs_.insert(key);
 }
 
 void DallyWaiting::accepted(const View& view, JobId job, DallyTier tier) {
@@ -31,7 +33,7 @@ void DallyWaiting::accepted(const View& view, JobId job, DallyTier tier) {
 }
 
 void DallyWaiting::remove(JobId job) {
-  std::erase_if(jobs_, [&](const OrderKey& key) { return key.job == job; });
+  if (states_.has(job)) jobs_.erase(states_[job].key);
 }
 
 void DallyWaiting::refresh(Time now) {
@@ -147,11 +149,15 @@ void DallyWaiting::State::fields(Archive& archive) {
 
 void DallyWaiting::fields(Archive& archive) {
   archive(timers_);
-  archive.elements(jobs_, [&](OrderKey& key) {
+  std::vector<OrderKey> keys(jobs_.begin(), jobs_.end());
+  archive.elements(keys, [&](OrderKey& key) {
     archive(key);
     archive.expect(!key.job.is_none());
-    if (archive.ok()) archive(states_.grow_to(key.job));
+    if (!archive.ok()) return;
+    archive(states_.grow_to(key.job));
+    states_[key.job].key = key;
   });
+  jobs_ = std::set<OrderKey>(keys.begin(), keys.end());
 }
 
 }  // namespace fairlead

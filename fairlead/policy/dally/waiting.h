@@ -8,7 +8,7 @@
 //
 // Invariant: each waiting job is there once, in OrderKey order.
 //
-// Cost: add O(waiting), the others O(1) per job.
+// Cost: add, remove: O(log waiting); the others O(1) per job.
 #pragma once
 
 #include "fairlead/policy/dally/order.h"
@@ -16,7 +16,7 @@
 #include "fairlead/policy/kit/crowding.h"
 
 #include <array>
-#include <vector>
+#include <set>
 
 namespace fairlead {
 
@@ -28,7 +28,7 @@ class DallyWaiting {
   DallyWaiting(const DallyOptions& options, const TierTable& tiers)
       : options_(options), tiers_(tiers), timers_(options.timers) {}
 
-  const std::vector<OrderKey>& jobs() const { return jobs_; }
+  const std::set<OrderKey>& jobs() const { return jobs_; }
   bool empty() const { return jobs_.empty(); }
 
   // Adds a job that waits from now on. REQUIRES: it did not wait.
@@ -64,6 +64,7 @@ class DallyWaiting {
     Time at = Time::never();
   };
   struct State {
+    OrderKey key;                  // in jobs_, if it waits
     Time since;                    // when it last had GPUs, or arrived
     NextTier noted{.at = {-1}};    // as last noted
     DallyTimers::Timers patience;  // the shortest timers justified by its losses
@@ -79,7 +80,7 @@ class DallyWaiting {
   const DallyOptions& options_;
   const TierTable& tiers_;
   DallyTimers timers_;
-  std::vector<OrderKey> jobs_;
+  std::set<OrderKey> jobs_;
   IdVector<JobId, State> states_;
   std::array<DallyTimers::Timers, DallyTimers::kSizeClasses> now_{};
 };

@@ -134,15 +134,12 @@ void Admission::rotate(const View& view, const PutOut& put_out) {
 }
 
 void Admission::rotate(const View& view, UserId user, const PutOut& put_out) {
-  list_kept(view, user);
   const std::size_t places = places_to_give(view, user);
   for (std::size_t i = 0; i < places; ++i) put_out(kept_[i].job, StopCause::kTurn);
 }
 
-// Lists the user's admitted jobs of a higher class than its first job outside, the jobs with the
-// most GPU time first.
-void Admission::list_kept(const View& view, UserId user) {
-  const std::size_t least = class_[first(user)];
+// Lists the user's admitted jobs of a higher class than `least`, the jobs with the most GPU time first.
+void Admission::list_kept(const View& view, UserId user, std::size_t least) {
   kept_.clear();
   for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
     for (JobId job = homes_.first_kept(user, type); !job.is_none(); job = homes_.next_kept(job)) {
@@ -153,16 +150,22 @@ void Admission::list_kept(const View& view, UserId user) {
   std::ranges::stable_sort(kept_, std::greater(), &Kept::rank);
 }
 
-// Returns how many of these, from the first on, must make room for jobs of lesser classes.
-std::size_t Admission::places_to_give(const View& view, UserId user) const {
+// Returns how many of kept_, from the first on, must make room for jobs of lesser classes. Lists them
+// only once a job finds no room.
+std::size_t Admission::places_to_give(const View& view, UserId user) {
   const double room =
       std::min(options_.jobs_per_gpu_max * accounts_.due().base(user), accounts_.due().room(user));
   auto kept = static_cast<double>(accounts_.due().kept(user));
+  bool is_listed = false;
   std::size_t given = 0;
-  for (std::size_t in_class = 0; in_class < kClasses && given < kept_.size(); ++in_class) {
+  for (std::size_t in_class = 0; in_class < kClasses; ++in_class) {
     JobId job = outside_.first(user.row() * kClasses + in_class);
     for (; !job.is_none(); job = outside_.after(job)) {
       kept += view.jobs.gpus[job];
+      if (kept > room && !is_listed) {
+        list_kept(view, user, in_class);
+        is_listed = true;
+      }
       std::size_t next = given;
       for (; kept > room && next < kept_.size() && kept_[next].rank / 2 > in_class; ++next) {
         kept -= view.jobs.gpus[kept_[next].job];

@@ -16,8 +16,8 @@
 // the little room there is. Only a job too large for the nodes that are up is passed over.
 //
 // put, remove, consider: O(log users). let_in: finding a home for each admitted job, and for one
-// more. rotate: O(jobs of users with jobs outside, and a logarithm; jobs on contended nodes for
-// each user that needs room made).
+// more. rotate: O(jobs outside); for each user with too little room for its jobs outside, O(its admitted
+// jobs, and a logarithm); for each user that needs room made, O(jobs on contended nodes).
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -86,8 +86,8 @@ class Admission {
   bool has_room(const View& view, JobId job) const;
   bool may_come_in(const View& view, JobId job);
   void rotate(const View& view, UserId user, const PutOut& put_out);
-  void list_kept(const View& view, UserId user);
-  std::size_t places_to_give(const View& view, UserId user) const;
+  void list_kept(const View& view, UserId user, std::size_t least);
+  std::size_t places_to_give(const View& view, UserId user);
   void make_room_in_group(const View& view, UserId user, const PutOut& put_out);
   void list_ahead(UserId user);
   bool make_room(const View& view, const PutOut& put_out);

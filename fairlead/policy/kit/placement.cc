@@ -355,6 +355,20 @@ bool take_close(Placement placement, const Search& search, Closeness closeness) 
   return !is_required && take_anywhere(placement, search);
 }
 
+// Returns the GPUs of these types in the idle section that the tasks of the gang could use.
+std::uint32_t idle_gpus(const Cluster& cluster, NodeRange section, TypeMask types,
+                        std::uint32_t task_gpus) {
+  if (task_gpus > 1 || section.end - section.begin < cluster.nodes()) {
+    return gpus_in(cluster, section, types,
+                   [&](NodeId node) { return whole_tasks(cluster.node_gpus[node], task_gpus); });
+  }
+  std::uint32_t gpus = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
+    if ((types & type_bit(type)) != 0) gpus += cluster.type_gpus[type];
+  }
+  return gpus;
+}
+
 }  // namespace
 
 std::optional<Placement> placement_named(std::string_view name) {
@@ -366,10 +380,7 @@ std::optional<Placement> placement_named(std::string_view name) {
 bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, TypeMask types) {
   bool has_some = false;
   const auto ask = [&](NodeRange section, TypeMask allowed) {
-    const std::uint32_t gpus = gpus_in(cluster, section, allowed, [&](NodeId node) {
-      return whole_tasks(cluster.node_gpus[node], gang.task_gpus);
-    });
-    has_some = has_some || gpus >= gang.gpus;
+    has_some = has_some || idle_gpus(cluster, section, allowed, gang.task_gpus) >= gang.gpus;
   };
   for_each_section(cluster, gang.closeness.required, [&](NodeRange section) {
     if (placement.mixes) return ask(section, types);

@@ -111,7 +111,8 @@ inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
 }
 
 // Returns true if the idle cluster has enough GPUs of the allowed types for the gang, as near each
-// other as it requires: of one type, unless the placement mixes. O(nodes x types).
+// other as it requires: of one type, unless the placement mixes. O(types) for tasks of one GPU that may
+// be anywhere, else O(nodes x types).
 bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, TypeMask types);
 
 // Gives `job` a gang of `gpus` GPUs of the allowed types. Returns false, without a change, if there
