@@ -115,9 +115,9 @@ class Why {
   void restarts_line() {
     const Submission* what = views_.backend.submission(job_);
     const std::size_t retries = what == nullptr ? 0 : what->failed.size();
-    const std::size_t begun = views_.book.of(job_).restarts();
-    if (begun <= retries) return;
-    const std::size_t restarts = begun - retries;
+    const std::size_t starts = views_.book.of(job_).restarts();
+    if (starts <= retries) return;
+    const std::size_t restarts = starts - retries;
     lines_.push_back(
         fmt::format("It was moved to other GPUs {} time{}: its processes were asked to write a "
                     "checkpoint and end, "
