@@ -104,7 +104,7 @@ TEST(WhyNow, TheGpusAreDown) {
 
 TEST(WhyNow, ItsUserIsAheadOfItsShareByThePolicysNotes) {
   ScriptedWorld world;
-  world.at(0).users.push_back({.name = "bob", .tickets = 1});
+  world.at(0).users.push_back({.user = UserId(1), .name = "bob", .tickets = 1});
   world.arrive(0, 8, UserId(1));
   world.arrive(1, 4);
   world.run();

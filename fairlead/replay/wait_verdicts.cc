@@ -60,8 +60,8 @@ void Waits::on_note(const Note& note) {
   const NoteFields fields = fields_of(note);
   if (fields.job.is_none()) {
     if (!users_.has(fields.user)) return;
-    users_[fields.user].add(note);
-    if (std::holds_alternative<note::Debt>(note)) last_notes_[fields.user][note.index()] = fields;
+    users_[fields.user].notes.add(note);
+    if (std::holds_alternative<note::Debt>(note)) users_[fields.user].last[note.index()] = fields;
     return;
   }
   Watched* watched = watched_.has(fields.job) ? watched_[fields.job].get() : nullptr;
@@ -100,7 +100,7 @@ JobId Waits::later_placed(JobId job) const {
 void Waits::judge(Watched& watched, Time to) {
   explain_late(watched);
   std::optional<WhyCause> cause =
-      verdict(moment_, users_[tables_.jobs.user[watched.job]],
+      verdict(moment_, users_[tables_.jobs.user[watched.job]].notes,
               {.job = watched.job, .since = watched.since, .timer = watched.timer});
   std::optional<Open>& open = watched.open;
   const bool goes_on = open && open->cause == cause &&
@@ -112,7 +112,7 @@ void Waits::judge(Watched& watched, Time to) {
     if (watched.details) {
       open->sums = sums_.up_to(now_, tables_.jobs.types[watched.job]);
       open->noted = watched.notes;
-      open->noted.merge(LastNotes(last_notes_[tables_.jobs.user[watched.job]]));
+      open->noted.merge(LastNotes(users_[tables_.jobs.user[watched.job]].last));
     }
   }
   if (watched.details) open->hole = std::max(open->hole, together(tables_.jobs.types[watched.job]));

@@ -106,10 +106,7 @@ void Waits::after(const Record& record) {
                    label_.options = run.options;
                    moment_.set_traits(own_traits_ ? *own_traits_ : traits_of(run));
                  },
-                 [&](const record::User&) {
-                   users_.push_back({});
-                   last_notes_.push_back({});
-                 },
+                 [&](const record::User&) { users_.push_back({}); },
                  [&](const record::End&) {
                    const std::vector<JobId> pending(waiting_.begin(), waiting_.end());
                    for (JobId job : pending) end_wait(job);

@@ -114,6 +114,10 @@ class Waits : public RecordSink {
     Time since;        // start of its wait
     bool lacked_room;  // it waited, and did not fit until now; only if is_pending_
   };
+  struct User {
+    UserNotes notes;
+    LastNotes last{};
+  };
 
   void move_on(Time to);
   void before(const Record& record);
@@ -151,8 +155,7 @@ class Waits : public RecordSink {
   std::vector<Placed> placed_;                         // at this moment
   IdVector<JobId, Time> since_;                        // any job waits; never: it does not
   IdVector<JobId, Duration> work_;
-  IdVector<UserId, UserNotes> users_;
-  IdVector<UserId, LastNotes> last_notes_;
+  IdVector<UserId, User> users_;
   GpuSums sums_;
   bool is_pending_ =
       false;  // before this moment some job fitted, or had, and it is not known why it waits

@@ -18,14 +18,24 @@
 namespace fairlead {
 namespace {
 
+Record as_it_is(Record record) { return record; }
+
+// Returns the record of an older version, which kept no causes of policies' stops.
+Record without_cause(Record record) {
+  if (auto* stop = std::get_if<record::Stop>(&record.what)) stop->cause = StopCause::kPolicy;
+  return record;
+}
+
 // The encoding of each record, without the snapshots, and its time.
 struct Encoded : RecordSink {
+  explicit Encoded(Record (*written_as)(Record)) : written(written_as) {}
   void on(const Record& record) override {
     if (std::holds_alternative<record::Snapshot>(record.what)) return;
     Writer writer;
-    encode_record(writer, record, record.t);
+    encode_record(writer, written(record), record.t);
     records.emplace_back(record.t.ms, writer.bytes());
   }
+  Record (*written)(Record);
   std::vector<std::pair<std::int64_t, std::vector<std::uint8_t>>> records;
 };
 
@@ -36,20 +46,12 @@ BetweenSteps snapshots(Rng& rng) {
   };
 }
 
-Record as_it_is(Record record) { return record; }
-
-// Returns the record of an older version, which kept no causes of policies' stops.
-Record without_cause(Record record) {
-  if (auto* stop = std::get_if<record::Stop>(&record.what)) stop->cause = StopCause::kPolicy;
-  return record;
-}
-
 // An interrupted run, stopped at a random record, leaves the same journal as a whole one.
 std::string going_on_differs_from(const World& world, const std::string& policy,
                                   Record (*written)(Record)) {
   const MakePolicy make = policy_named(policy, world.seed);
   Rng rng(world.sim_seed);
-  Encoded whole;
+  Encoded whole(written);
   RecordedRun all;
   struct Both : RecordSink {
     void on(const Record& record) override {
@@ -69,7 +71,7 @@ std::string going_on_differs_from(const World& world, const std::string& policy,
   before.drop_last_instant();
   if (before.records().empty()) return "";
 
-  Encoded resumed;
+  Encoded resumed(written);
   Simulation simulation = simulation_of(world, make());
   simulation.add_sink(resumed);
   const Result<Recovery> recovery = simulation.resume(before);
