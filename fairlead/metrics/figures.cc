@@ -133,8 +133,9 @@ constexpr Figure kFigures[] = {
     {"fairness/effective_shortfall_avg", kFraction, true, "", "mean of the same over users",
      kFairness<&FairnessSummary::effective_shortfall_avg>},
     {"preemptions", kCount, true, "preemptions",
-     "how often a policy took a gang away: every stop record. Time slices and the stop that begins "
-     "a migration count; a gang lost with its node does not",
+     "how often a policy took a gang away: every stop except a cancellation or a suspension by its "
+     "user. Time slices and the stop that begins a migration count; a gang lost with its node does "
+     "not",
      &at<&Summary::preemptions>, Better::kLess},
     {"migrations", kCount, true, "migrations",
      "placements of a job that ran before, on other slices than it had last",
