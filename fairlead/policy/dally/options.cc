@@ -19,7 +19,7 @@ constexpr OptionSpec kOptions[] = {
     integer_option("rack_s", "900", "seconds", 0, 30 * kDay,
                    "How long a job waits before it accepts GPUs anywhere, at least node_s; with "
                    "auto, until waits are recorded; chosen."),
-    integer_option("least_s", "1", "seconds", 0, DallyTimers::kMost.ms / 1000,
+    integer_option("least_s", "1", "seconds", 0, to_seconds(DallyTimers::kMost),
                    "With auto: lower bound of a timer; chosen."),
     choice_option("preempt", "both", "none/las/network/both",
                   "Which running jobs a job may stop: none, jobs of a later class (las), jobs less "
