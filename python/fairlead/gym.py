@@ -40,7 +40,7 @@ class _Asking(fairlead.Policy):
         self.last_s = view.now_s
         passed: set[int] = set()
         while plan.free_gpus > 0:
-            left = [job for job in view.waiting.tolist() if not plan.holds(job) and job not in passed]
+            left = [job for job in view.waiting.tolist() if not plan.has_gang(job) and job not in passed]
             left.sort(key=lambda job: (view.arrival_ms[job], job))
             left = left[:self.slots]
             if not left:

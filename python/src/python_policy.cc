@@ -267,9 +267,9 @@ void bind_plan(nb::module_& module) {
           },
           "Free GPUs of all nodes (a copy).")
       .def(
-          "holds",
+          "has_gang",
           [](const PlanOfNow& of, std::int64_t job) {
-            return draft(of).holds(here(*of.view, job));
+            return draft(of).has_gang(here(*of.view, job));
           },
           "job"_a, "Whether the job has GPUs in this draft.")
       .def(

@@ -36,7 +36,7 @@ class Las(fairlead.Policy):
             elif job in held:
                 plan.stop(job)
         for job in chosen:
-            if not plan.holds(job):
+            if not plan.has_gang(job):
                 plan.place(job)
         plan.wake_at_s((view.now_ms // self.quantum_ms + 1) * self.quantum_ms / 1000)
 
