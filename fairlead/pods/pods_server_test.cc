@@ -216,14 +216,14 @@ TEST(PodsServer, JobsKeepTheirNumbersAndASuspensionIsARestart) {
   };
   using States = std::map<std::string, std::string>;
   EXPECT_EQ(states(40), (States{{"ann/train", "0 running 0"},
-                                {"bob/train", "1 waiting 0"},
-                                {"cy/train", "2 waiting 0"}}));
+                                {"bob/train", "2 waiting 0"},
+                                {"cy/train", "1 waiting 0"}}));
   EXPECT_EQ(states(90), (States{{"ann/train", "0 suspended 0"},
-                                {"bob/train", "1 running 0"},
-                                {"cy/train", "2 waiting 0"}}));
+                                {"bob/train", "2 waiting 0"},
+                                {"cy/train", "1 running 0"}}));
   EXPECT_EQ(states(220), (States{{"ann/train", "0 running 1"},
-                                 {"bob/train", "1 suspended 0"},
-                                 {"cy/train", "2 suspended 0"}}));
+                                 {"bob/train", "2 suspended 0"},
+                                 {"cy/train", "1 suspended 0"}}));
 }
 
 // Runs two gangs and a third that wait for each other on eight GPUs until all have ended.
