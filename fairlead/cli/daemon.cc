@@ -71,42 +71,49 @@ std::string job_target(std::int64_t id, std::string_view what) {
   return fmt::format("/v1/jobs/{}{}{}", id, what.empty() ? "" : "/", what);
 }
 
-Result<Daemon> Daemon::connect(const std::string& flag) {
-  FL_TRY_ASSIGN(client, Client::connect(socket_path(flag)));
-  return Daemon(std::move(client));
-}
-
-Result<json> Daemon::ask(std::string_view method, const std::string& target,
-                         std::string_view body) {
-  FL_TRY_ASSIGN(answer, client_.ask(method, target, body));
+Result<json> DaemonQueries::get(const std::string& target) const {
+  FL_TRY_ASSIGN(answer, get_(target));
   return body_of(answer);
 }
 
-Result<json> Daemon::get(const std::string& target) { return ask("GET", target, {}); }
+Result<ClusterAnswer> DaemonQueries::cluster() const {
+  FL_TRY_ASSIGN(answer, get("/v1/cluster"));
+  return cluster_answer(answer);
+}
+
+Result<std::vector<JobAnswer>> DaemonQueries::jobs(std::string_view query) const {
+  FL_TRY_ASSIGN(answer, get(fmt::format("/v1/jobs{}{}", query.empty() ? "" : "?", query)));
+  return job_answers(answer);
+}
+
+Result<std::vector<UserAnswer>> DaemonQueries::users() const {
+  FL_TRY_ASSIGN(answer, get("/v1/users"));
+  return user_answers(answer);
+}
+
+Result<Daemon> Daemon::connect(const std::string& flag) {
+  FL_TRY_ASSIGN(client, Client::connect(socket_path(flag)));
+  return Daemon(std::make_shared<Client>(std::move(client)));
+}
+
+Daemon::Daemon(std::shared_ptr<Client> client)
+    : DaemonQueries([client](const std::string& target) { return client->ask("GET", target); }),
+      client_(std::move(client)) {}
 
 Result<json> Daemon::post(const std::string& target, const json& body, int terminal) {
-  FL_TRY(client_.send("POST", target, body.is_null() ? "" : body.dump(), terminal));
-  FL_TRY_ASSIGN(answer, client_.receive());
+  FL_TRY(client_->send("POST", target, body.is_null() ? "" : body.dump(), terminal));
+  FL_TRY_ASSIGN(answer, client_->receive());
   return body_of(answer);
 }
 
 Result<json> Daemon::put(const std::string& target, const json& body) {
-  return ask("PUT", target, body.dump());
+  FL_TRY_ASSIGN(answer, client_->ask("PUT", target, body.dump()));
+  return body_of(answer);
 }
 
 Result<JobAnswer> Daemon::job(std::int64_t id) {
   FL_TRY_ASSIGN(answer, get(job_target(id)));
   return job_answer(answer);
-}
-
-Result<ClusterAnswer> Daemon::cluster() {
-  FL_TRY_ASSIGN(answer, get("/v1/cluster"));
-  return cluster_answer(answer);
-}
-
-Result<std::vector<JobAnswer>> Daemon::jobs(std::string_view query) {
-  FL_TRY_ASSIGN(answer, get(fmt::format("/v1/jobs{}{}", query.empty() ? "" : "?", query)));
-  return job_answers(answer);
 }
 
 Result<std::int64_t> Daemon::job_named(const std::string& text) {
@@ -120,10 +127,10 @@ Result<std::int64_t> Daemon::job_named(const std::string& text) {
   return input_error("no job of yours has that name; `fairlead ps -a` lists them: {}", text);
 }
 
-Status Daemon::ask_end(std::int64_t id) { return client_.send("GET", job_target(id, "end")); }
+Status Daemon::ask_end(std::int64_t id) { return client_->send("GET", job_target(id, "end")); }
 
 Result<JobAnswer> Daemon::take_end() {
-  FL_TRY_ASSIGN(answer, client_.receive());
+  FL_TRY_ASSIGN(answer, client_->receive());
   FL_TRY_ASSIGN(body, body_of(answer));
   return job_answer(body);
 }

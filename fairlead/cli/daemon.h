@@ -8,8 +8,12 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace fairlead {
 
@@ -21,13 +25,30 @@ std::string socket_path(const std::string& flag);
 // Returns the name of the account that runs this program, as used by the daemon.
 std::string own_name();
 
-class Daemon {
+// The answers that every daemon gives: the one of this machine, and the scheduler on Kubernetes. Errors for all: the
+// daemon's reason to refuse, or a lost connection.
+class DaemonQueries {
+ public:
+  // Sends GET of a target, and returns the response, whatever its status.
+  using Get = std::function<Result<HttpMessage>(const std::string& target)>;
+  explicit DaemonQueries(Get get) : get_(std::move(get)) {}
+
+  Result<nlohmann::json> get(const std::string& target) const;
+  Result<ClusterAnswer> cluster() const;
+  // `query`: "all=1" and the like; empty: the unfinished jobs.
+  Result<std::vector<JobAnswer>> jobs(std::string_view query = {}) const;
+  Result<std::vector<UserAnswer>> users() const;
+
+ private:
+  Get get_;
+};
+
+// The daemon of this machine.
+class Daemon : public DaemonQueries {
  public:
   // `flag`: of --socket.
   static Result<Daemon> connect(const std::string& flag);
 
-  // Errors for all: the daemon's reason to refuse, or a lost connection.
-  Result<nlohmann::json> get(const std::string& target);
   // `terminal`: also passed to the daemon; -1: none.
   Result<nlohmann::json> post(const std::string& target, const nlohmann::json& body = {},
                               int terminal = -1);
@@ -37,21 +58,16 @@ class Daemon {
   // otherwise the latest. Error: there is none, or there are several.
   Result<std::int64_t> job_named(const std::string& text);
   Result<JobAnswer> job(std::int64_t id);
-  Result<ClusterAnswer> cluster();
-  // `query`: "all=1" and the like; empty: the unfinished jobs.
-  Result<std::vector<JobAnswer>> jobs(std::string_view query = {});
 
   // Asks for the end of a job; client().descriptor() is readable once take_end() need not wait.
   Status ask_end(std::int64_t id);
   Result<JobAnswer> take_end();
-  const Client& client() const { return client_; }
+  const Client& client() const { return *client_; }
 
  private:
-  explicit Daemon(Client client) : client_(std::move(client)) {}
-  Result<nlohmann::json> ask(std::string_view method, const std::string& target,
-                             std::string_view body);
+  explicit Daemon(std::shared_ptr<Client> client);
 
-  Client client_;
+  std::shared_ptr<Client> client_;  // shared with the queries
 };
 
 // "/v1/jobs/12/hold"; `what` may be empty.

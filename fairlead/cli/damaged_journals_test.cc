@@ -13,17 +13,9 @@
 namespace fairlead {
 namespace {
 
-struct Encoded : RecordSink {
-  void on(const Record& record) override {
-    encode_record(out, record, last);
-    last = record.t;
-  }
-  Writer out;
-  Time last;
-};
-
 std::vector<std::uint8_t> small_journal() {
-  Encoded encoded;
+  Writer out;
+  RecordEncoder encoded(out);
   TestJournal journal(encoded);
   const std::vector<Slice> wide = {{NodeId(0), 4}, {NodeId(1), 2}};
   journal.begin(3, {1, 2});
@@ -40,7 +32,7 @@ std::vector<std::uint8_t> small_journal() {
   journal.note(1500, note::Trade{UserId(0), UserId(1), GpuTypeId(0), {}});
   journal.happen<record::Failed>(1600, 2);
   journal.end(2000, {.failed = 1, .rejected = 1, .pending = 1});
-  return encoded.out.bytes();
+  return out.bytes();
 }
 
 // True if every reader of journals on disk accepts this one; replay may refuse it, because a world in which a job fails

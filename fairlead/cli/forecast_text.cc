@@ -123,10 +123,8 @@ std::string whatif_tables(const std::vector<WhatIf>& outcomes, TextStyle style) 
                      users_text(outcomes, style));
 }
 
-std::string whatif_text(const QueueNow& queue, const std::vector<WhatIf>& outcomes,
-                        TextStyle style) {
-  return fmt::format("{}\nThis guesses that every policy starts from scratch, and that\n{}",
-                     whatif_tables(outcomes, style), guesses_text(queue.left));
+std::string whatif_notes(const std::vector<TimeLeft>& guesses) {
+  return "This guesses that every policy starts from scratch, and that\n" + guesses_text(guesses);
 }
 
 std::string whatif_json(const QueueNow& queue, const std::vector<WhatIf>& outcomes) {

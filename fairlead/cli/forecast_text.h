@@ -20,9 +20,8 @@ std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64
 
 // Returns tables with a row for each policy and each user. REQUIRES: at least one outcome.
 std::string whatif_tables(const std::vector<WhatIf>& outcomes, TextStyle style);
-// Returns the same, and the guesses.
-std::string whatif_text(const QueueNow& queue, const std::vector<WhatIf>& outcomes,
-                        TextStyle style);
+// Returns the assumptions about a daemon's queue, which follow the tables.
+std::string whatif_notes(const std::vector<TimeLeft>& guesses);
 std::string whatif_json(const QueueNow& queue, const std::vector<WhatIf>& outcomes);
 
 // Writes the results of a run for each policy to folders of `out`, in the layout of `fairlead compare`.

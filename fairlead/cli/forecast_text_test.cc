@@ -62,7 +62,7 @@ TEST(WhatIf, TheTablesAreByPolicyAndByUser) {
       {.policy = "srtf",
        .jobs = 3,
        .users = {{.user = "ann", .jobs = 2}, {.user = "bob", .jobs = 1, .end_mean_s = 90}}}};
-  EXPECT_EQ(whatif_text(now, outcomes, TextStyle::kPlain),
+  EXPECT_EQ(whatif_tables(outcomes, TextStyle::kPlain) + "\n" + whatif_notes(now.left),
             R"(If no other job comes:
 
 POLICY      MEAN END IN  90 % END IN  LAST ENDS IN  LONGEST WAIT     END

@@ -19,41 +19,99 @@ namespace {
 
 constexpr Duration kCensusLimit = seconds(60);
 
-// One answer's text.
-Result<std::string> get(CurlDoor& door, const std::string& path) {
+KubeEvent answer_to(CurlDoor& door, const std::string& path) {
   const CallId call = door.call({"GET", path});
   for (;;) {
-    const KubeEvent event = door.wait(door.now() + kKubeCallLimit);
-    if (event.call != call) continue;
-    if (event.status == 200) return event.text;
-    return run_error("{}", failure_text(event));
+    KubeEvent event = door.wait(door.now() + kKubeCallLimit);
+    if (event.call == call) return event;
   }
 }
 
-}  // namespace
+Result<std::string> text_of(const KubeEvent& event) {
+  if (event.status == 200) return event.text;
+  return run_error("{}", failure_text(event));
+}
 
-Status why_on_kubernetes(const KubernetesFlags& flags, const std::string& job) {
-  const std::string path = fmt::format("/why/{}", job);
+// The way to the scheduler that leads.
+struct Scheduler {
+  std::unique_ptr<CurlDoor> door;
+  std::string prefix;  // start of all paths there
+
+  KubeEvent get(const std::string& path) const { return answer_to(*door, prefix + path); }
+};
+
+Result<Scheduler> find_scheduler(const SchedulerFlags& flags) {
   KubeTarget target;
   target.cluster.server = "http://" + flags.http;
-  std::string prefix;
   if (flags.http.empty()) {
     FL_TRY_ASSIGN(found, find_kube_target(flags.context));
     target = std::move(found);
   }
   FL_TRY_ASSIGN(door, CurlDoor::open(std::move(target)));
-  if (flags.http.empty()) {
-    FL_TRY_ASSIGN(lease, get(*door, fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/"
-                                                "fairlead",
-                                                flags.name_space)));
-    const Json object = parsed_json(lease).value_or(Json());
-    const std::string& holder = text_at(object, {"spec", "holderIdentity"});
-    if (holder.empty()) return run_error("no scheduler leads");
-    // A process's identity starts with its host, which is its pod's name.
-    prefix = fmt::format("/api/v1/namespaces/{}/pods/{}:8080/proxy", flags.name_space,
-                         holder.substr(0, holder.rfind('_')));
-  }
-  FL_TRY_ASSIGN(words, get(*door, prefix + path));
+  if (!flags.http.empty()) return Scheduler{std::move(door), ""};
+  FL_TRY_ASSIGN(lease, text_of(answer_to(*door, fmt::format("/apis/coordination.k8s.io/v1/"
+                                                            "namespaces/{}/leases/fairlead",
+                                                            flags.name_space))));
+  const Json object = parsed_json(lease).value_or(Json());
+  const std::string& holder = text_at(object, {"spec", "holderIdentity"});
+  if (holder.empty()) return run_error("no scheduler leads");
+  // A process's identity starts with its host, which is its pod's name.
+  return Scheduler{std::move(door),
+                   fmt::format("/api/v1/namespaces/{}/pods/{}:8080/proxy", flags.name_space,
+                               holder.substr(0, holder.rfind('_')))};
+}
+
+// Returns the response of the scheduler. Error: another program answered, or none.
+Result<HttpMessage> response_of(const KubeEvent& event) {
+  const Json body = parsed_json(event.text).value_or(Json());
+  const bool is_its = event.status == 200 || (body.is_object() && body.contains("error"));
+  if (!is_its) return run_error("{}", failure_text(event));
+  HttpMessage response;
+  response.status = event.status;
+  response.body = event.text;
+  return response;
+}
+
+}  // namespace
+
+std::vector<CLI::Option*> add_scheduler_flags(CLI::App& app, SchedulerFlags& flags) {
+  return {
+      app.add_option("--context", flags.context,
+                     "context of the kubeconfig (default: the current one)"),
+      app.add_option("--namespace", flags.name_space, "namespace of the scheduler on Kubernetes")
+          ->capture_default_str(),
+      app.add_option("--http", flags.http,
+                     "address of that scheduler (serve --http); default: its pod, through the "
+                     "API server")
+          ->type_name("ADDRESS:PORT")};
+}
+
+void add_query_flags(CLI::App& app, QueryFlags& flags) {
+  add_socket_flag(app, flags.socket);
+  CLI::Option* from =
+      app.add_option("--from", flags.from,
+                     "the daemon of this machine, or the scheduler of a Kubernetes cluster")
+          ->check(CLI::IsMember({"daemon", "kubernetes"}))
+          ->capture_default_str();
+  for (CLI::Option* option : add_scheduler_flags(app, flags.scheduler)) option->needs(from);
+}
+
+Result<DaemonQueries> connect(const QueryFlags& flags) {
+  if (flags.is_kubernetes()) return connect_scheduler(flags.scheduler);
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  return DaemonQueries(std::move(daemon));
+}
+
+Result<DaemonQueries> connect_scheduler(const SchedulerFlags& flags) {
+  FL_TRY_ASSIGN(found, find_scheduler(flags));
+  const auto scheduler = std::make_shared<Scheduler>(std::move(found));
+  return DaemonQueries(
+      [scheduler](const std::string& target) { return response_of(scheduler->get(target)); });
+}
+
+Status why_on_kubernetes(const SchedulerFlags& flags, const std::string& job) {
+  FL_TRY_ASSIGN(scheduler, find_scheduler(flags));
+  FL_TRY_ASSIGN(words, text_of(scheduler.get(fmt::format("/why/{}", job))));
   fmt::print("{}", words);
   return {};
 }

@@ -1,7 +1,8 @@
-// `fairlead serve --backend kubernetes`, and the queries of other commands to its API server.
+// `fairlead serve --backend kubernetes`, and the queries of other commands to its API server and to that scheduler.
 #pragma once
 
 #include "fairlead/base/result.h"
+#include "fairlead/cli/daemon.h"
 #include "fairlead/pods/census.h"
 
 #include <cstdint>
@@ -25,8 +26,32 @@ Status serve_kubernetes(const KubernetesFlags& flags);
 // Returns the cluster's state from the API server. Errors: those of take_census(), and no way to a server.
 Result<Census> kubernetes_census(const std::string& context, const CensusOptions& options);
 
-// Prints why a Job, "NAMESPACE/JOB", waits, by the scheduler that leads: from its page at `http`, or if that is empty,
-// from its pod through the API server. Errors: neither can be reached; no such Job.
-Status why_on_kubernetes(const KubernetesFlags& flags, const std::string& job);
+// The address of the scheduler that leads: its status endpoint at `http`, or if that is empty, its pod through the API
+// server.
+struct SchedulerFlags {
+  std::string context;                  // kubeconfig context; empty: the current one
+  std::string name_space = "fairlead";  // of the scheduler
+  std::string http{};
+};
+// Adds --context, --namespace and --http, and returns these.
+std::vector<CLI::Option*> add_scheduler_flags(CLI::App& app, SchedulerFlags& flags);
+
+// Finds that scheduler. Errors: no way to an API server; no scheduler leads.
+Result<DaemonQueries> connect_scheduler(const SchedulerFlags& flags);
+
+// Prints why a Job, "NAMESPACE/JOB", waits. Errors: as connect_scheduler(); no such Job.
+Status why_on_kubernetes(const SchedulerFlags& flags, const std::string& job);
+
+// The daemon that a command queries.
+struct QueryFlags {
+  std::string socket{};
+  std::string from = "daemon";  // or "kubernetes"
+  SchedulerFlags scheduler{};
+
+  bool is_kubernetes() const { return from == "kubernetes"; }
+};
+// Adds --from, and the flags of each source.
+void add_query_flags(CLI::App& app, QueryFlags& flags);
+Result<DaemonQueries> connect(const QueryFlags& flags);
 
 }  // namespace fairlead

@@ -1,7 +1,7 @@
 // `fairlead ps | top | users | gpus`: who has the GPUs.
 
 #include "fairlead/cli/commands.h"
-#include "fairlead/cli/daemon.h"
+#include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
 #include "fairlead/report/json.h"
 
@@ -18,13 +18,14 @@ namespace fairlead {
 namespace {
 
 struct QueueFlags {
-  std::string socket, user;
+  QueryFlags source;
+  std::string user;
   bool all = false;
   bool json = false;
 };
 
 Status show_queue(const QueueFlags& flags) {
-  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(daemon, connect(flags.source));
   std::string query = flags.all ? "all=1" : "";
   if (!flags.user.empty())
     query += fmt::format("{}user={}", query.empty() ? "" : "&", http_encoded(flags.user));
@@ -38,12 +39,12 @@ Status show_queue(const QueueFlags& flags) {
   return {};
 }
 
-Result<std::string> top_text(Daemon& daemon, TextStyle style) {
+Result<std::string> top_text(const DaemonQueries& daemon, TextStyle style) {
   FL_TRY_ASSIGN(cluster, daemon.cluster());
   FL_TRY_ASSIGN(jobs, daemon.jobs());
-  FL_TRY_ASSIGN(users, daemon.get("/v1/users"));
+  FL_TRY_ASSIGN(users, daemon.users());
   return fmt::format("{}\n{}\n{}", queue_text(cluster, jobs, style),
-                     gpus_text(cluster, jobs, style), users_text(user_answers(users), style));
+                     gpus_text(cluster, jobs, style), users_text(users, style));
 }
 
 // Returns a terminal's picture of `text`: it replaces the previous one without flicker, and fits the terminal.
@@ -64,9 +65,9 @@ std::size_t terminal_rows() {
 }
 
 // Ctrl-C ends it together with the program.
-Status top(const std::string& socket) {
+Status top(const QueryFlags& source) {
   const TextStyle style = stdout_style();
-  FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
+  FL_TRY_ASSIGN(daemon, connect(source));
   for (;;) {
     FL_TRY_ASSIGN(text, top_text(daemon, style));
     if (::isatty(STDOUT_FILENO) == 0) {
@@ -80,19 +81,26 @@ Status top(const std::string& socket) {
 }
 
 struct ListFlags {
-  std::string socket;
+  QueryFlags source;
   bool json = false;
 };
 
 CLI::App* add_list(CLI::App& root, std::string name, std::string help, ListFlags& flags) {
   CLI::App* app = root.add_subcommand(std::move(name), std::move(help));
-  add_socket_flag(*app, flags.socket);
+  add_query_flags(*app, flags.source);
   app->add_flag("--json", flags.json, "print JSON instead of a table");
   return app;
 }
 
+// Returns the daemon of this machine, for a change. Error: the flags name a scheduler, for which `instead` does it.
+Result<Daemon> connect_to_change(const QueryFlags& source, std::string_view instead) {
+  if (source.is_kubernetes())
+    return input_error("the scheduler on Kubernetes only answers queries; use {}", instead);
+  return Daemon::connect(source.socket);
+}
+
 Status show_users(const ListFlags& flags) {
-  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(daemon, connect(flags.source));
   FL_TRY_ASSIGN(answer, daemon.get("/v1/users"));
   fmt::print("{}",
              flags.json ? json_text(answer) : users_text(user_answers(answer), stdout_style()));
@@ -100,7 +108,7 @@ Status show_users(const ListFlags& flags) {
 }
 
 Status show_gpus(const ListFlags& flags) {
-  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(daemon, connect(flags.source));
   FL_TRY_ASSIGN(answer, daemon.get("/v1/cluster"));
   if (flags.json) {
     fmt::print("{}", json_text(answer));
@@ -119,15 +127,19 @@ void add_users(CLI::App& root, std::vector<Command>& commands) {
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* app = add_list(root, "users", "Show users, their tickets and their GPUs", *flags);
-  app->footer("Examples:\n  fairlead users\n  fairlead users set ann tickets 3\n");
+  app->footer(
+      "Examples:\n  fairlead users\n  fairlead users --from kubernetes\n  fairlead users set ann "
+      "tickets 3\n");
   CLI::App* set = app->add_subcommand("set", "Give a user tickets (administrators)");
-  set->fallthrough();  // --socket
+  set->fallthrough();  // the flags of the source
   set->add_option("NAME", flags->name, "the user")->required();
   set->add_option("WHAT", flags->what, "tickets")->required()->check(CLI::IsMember({"tickets"}));
   set->add_option("N", flags->tickets, "how many; a user's share of the GPUs grows with them")
       ->required();
   commands.push_back({set, [flags]() -> Status {
-                        FL_TRY_ASSIGN(daemon, Daemon::connect(flags->socket));
+                        FL_TRY_ASSIGN(
+                            daemon,
+                            connect_to_change(flags->source, "`kubectl edit configmap fairlead`"));
                         FL_TRY(daemon.put("/v1/users/" + http_encoded(flags->name),
                                           {{"tickets", flags->tickets}}));
                         return {};
@@ -141,17 +153,19 @@ void add_gpus(CLI::App& root, std::vector<Command>& commands) {
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* app = add_list(root, "gpus", "Show the GPUs and their jobs", *flags);
-  app->footer("Examples:\n  fairlead gpus\n  fairlead gpus cordon V100\n");
+  app->footer(
+      "Examples:\n  fairlead gpus\n  fairlead gpus --from kubernetes\n  fairlead gpus cordon "
+      "V100\n");
   const std::pair<const char*, const char*> actions[] = {
       {"cordon", "Give no more jobs to a node; its current jobs continue (administrators)"},
       {"uncordon", "Give jobs to a node again (administrators)"}};
   for (const auto& [name, help] : actions) {
     CLI::App* action = app->add_subcommand(name, help);
-    action->fallthrough();  // --socket
+    action->fallthrough();  // the flags of the source
     action->add_option("NODE", flags->node, "the node, as `fairlead gpus` calls it")->required();
     commands.push_back(
         {action, [flags, name = std::string(name)]() -> Status {
-           FL_TRY_ASSIGN(daemon, Daemon::connect(flags->socket));
+           FL_TRY_ASSIGN(daemon, connect_to_change(flags->source, "`kubectl " + name + "`"));
            FL_TRY(daemon.post(fmt::format("/v1/nodes/{}/{}", http_encoded(flags->node), name)));
            return {};
          }});
@@ -170,10 +184,11 @@ Command add_ps(CLI::App& root) {
   app->add_flag("-a,--all", flags->all, "also jobs that are done");
   app->add_option("-u,--user", flags->user, "jobs of this user only");
   app->add_flag("--json", flags->json, "print JSON instead of a table");
-  add_socket_flag(*app, flags->socket);
+  add_query_flags(*app, flags->source);
   app->footer(
-      "Example:\n"
+      "Examples:\n"
       "  fairlead ps -u ann\n"
+      "  fairlead ps --from kubernetes -u vision\n"
       "\n"
       "`fairlead` alone is the same as `fairlead ps`.\n");
   return {app, [flags] { return show_queue(*flags); }};
@@ -181,12 +196,12 @@ Command add_ps(CLI::App& root) {
 
 Command add_top(CLI::App& root) {
   CLI::App* app = root.add_subcommand("top", "Show jobs, GPUs and users, refreshed each second");
-  const auto socket = std::make_shared<std::string>();
-  add_socket_flag(*app, *socket);
+  const auto source = std::make_shared<QueryFlags>();
+  add_query_flags(*app, *source);
   app->footer(
       "Example:\n  fairlead top\n\nCtrl-C ends it. If the output is not a terminal, it shows them "
       "once.\n");
-  return {app, [socket] { return top(*socket); }};
+  return {app, [source] { return top(*source); }};
 }
 
 Command add_page(CLI::App& root) {

@@ -229,8 +229,8 @@ Command add_serve(CLI::App& root) {
       ->type_name("PATH");
   app->add_option("--http", flags->http,
                   "also serve the page and its data over TCP, read-only, to clients on this "
-                  "machine with its token (fairlead page); on Kubernetes /metrics, /healthz, "
-                  "/readyz and /why, to all clients that reach ADDRESS")
+                  "machine with its token (fairlead page); on Kubernetes metrics, health and the "
+                  "data of jobs, read-only, to all clients that reach ADDRESS")
       ->type_name("ADDRESS:PORT");
   app->add_option("--grace", flags->grace_s,
                   "time for a job that must move to write a checkpoint, from SIGTERM to SIGKILL")

@@ -22,7 +22,7 @@ Status when(const std::string& socket, const std::string& name, bool as_json) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
   FL_TRY_ASSIGN(id, daemon.job_named(name));
   FL_TRY_ASSIGN(cluster, daemon.cluster());
-  FL_TRY_ASSIGN(users, daemon.get("/v1/users"));
+  FL_TRY_ASSIGN(users, daemon.users());
   FL_TRY_ASSIGN(jobs, daemon.jobs("all=1"));
   const auto job = std::ranges::find(jobs, id, &JobAnswer::id);
   if (job == jobs.end())
@@ -35,7 +35,7 @@ Status when(const std::string& socket, const std::string& name, bool as_json) {
     fmt::print("job {} is held; `fairlead release {}` releases it\n", id, id);
     return {};
   }
-  FL_TRY_ASSIGN(answer, forecast(cluster, jobs, user_answers(users), id));
+  FL_TRY_ASSIGN(answer, forecast(cluster, jobs, users, id));
   fmt::print("{}",
              as_json ? forecast_json(answer, id) : forecast_text(answer, id, cluster.now_unix_ms));
   return {};
@@ -44,8 +44,8 @@ Status when(const std::string& socket, const std::string& name, bool as_json) {
 struct WhatIfFlags {
   std::string socket, out;
   std::string from = "daemon";
-  std::string context, save;
-  std::string name_space = "fairlead";
+  std::string save;
+  SchedulerFlags scheduler;
   std::vector<std::string> policies;
   bool all_schedulers = false;
   bool json = false;
@@ -64,8 +64,10 @@ Result<std::vector<WhatIf>> outcomes_of(const QueueNow& queue,
 
 // Simulates a queue that is read now, or was saved; `notes`: its assumptions.
 Status what_if_of(const QueueNow& queue, const std::string& notes, const WhatIfFlags& flags) {
-  FL_TRY_ASSIGN(outcomes, outcomes_of(queue, flags.policies));
-  if (!flags.out.empty()) FL_TRY(write_whatif(queue, flags.policies, flags.out));
+  std::vector<std::string> policies = flags.policies;
+  if (!queue.policy.empty()) policies.insert(policies.begin(), queue.policy);
+  FL_TRY_ASSIGN(outcomes, outcomes_of(queue, policies));
+  if (!flags.out.empty()) FL_TRY(write_whatif(queue, policies, flags.out));
   if (flags.json) {
     fmt::print("{}", whatif_json(queue, outcomes));
     return {};
@@ -76,9 +78,23 @@ Status what_if_of(const QueueNow& queue, const std::string& notes, const WhatIfF
 }
 
 Result<ClusterNow> kubernetes_now_of(const WhatIfFlags& flags) {
-  FL_TRY_ASSIGN(census, kubernetes_census(flags.context, {.all_schedulers = flags.all_schedulers,
-                                                          .name_space = flags.name_space}));
+  FL_TRY_ASSIGN(census, kubernetes_census(flags.scheduler.context,
+                                          {.all_schedulers = flags.all_schedulers,
+                                           .name_space = flags.scheduler.name_space}));
   return kubernetes_now(census);
+}
+
+// Adds the policy of the scheduler there. If it is not known, the reason becomes an assumption.
+void add_present_policy(ClusterNow& now, const SchedulerFlags& scheduler) {
+  const Status added = [&]() -> Status {
+    FL_TRY_ASSIGN(queries, connect_scheduler(scheduler));
+    FL_TRY_ASSIGN(cluster, queries.cluster());
+    FL_TRY(inputs_of(now.queue, policy_of(cluster)));
+    now.queue.policy = policy_of(cluster);
+    return {};
+  }();
+  if (!added)
+    now.said.push_back(fmt::format("the present policy is left out: {}", added.error().message));
 }
 
 Result<ClusterNow> slurm_now_here() {
@@ -119,6 +135,7 @@ Status what_if_of_cluster(const WhatIfFlags& flags) {
     fmt::print("no gang wants GPUs now; for earlier gangs:\n  {}\n", saved);
     return {};
   }
+  if (!is_slurm && !flags.all_schedulers) add_present_policy(now, flags.scheduler);
   FL_TRY(what_if_of(now.queue, assumptions_text(now), flags));
   if (!flags.save.empty() && !flags.json)
     fmt::print("\nof all jobs, from the first:\n  {}\n", saved);
@@ -130,21 +147,11 @@ Status what_if(const WhatIfFlags& flags) {
   if (flags.from != "daemon") return what_if_of_saved(flags);
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   FL_TRY_ASSIGN(cluster, daemon.cluster());
-  FL_TRY_ASSIGN(users, daemon.get("/v1/users"));
+  FL_TRY_ASSIGN(users, daemon.users());
   FL_TRY_ASSIGN(jobs, daemon.jobs("all=1"));
-  FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, user_answers(users)));
+  FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, users));
   if (queue.jobs.empty()) return run_error("no job wants GPUs now; `fairlead ps` shows the jobs");
-  std::vector<std::string> policies = {queue.policy};
-  policies.insert(policies.end(), flags.policies.begin(), flags.policies.end());
-  FL_TRY_ASSIGN(outcomes, outcomes_of(queue, policies));
-  if (!flags.out.empty()) FL_TRY(write_whatif(queue, policies, flags.out));
-  if (flags.json) {
-    fmt::print("{}", whatif_json(queue, outcomes));
-    return {};
-  }
-  fmt::print("{}", whatif_text(queue, outcomes, stdout_style()));
-  if (!flags.out.empty()) fmt::print("\nresults in {0}: fairlead report {0}\n", flags.out);
-  return {};
+  return what_if_of(queue, whatif_notes(queue.left), flags);
 }
 
 }  // namespace
@@ -187,11 +194,7 @@ Command add_whatif(CLI::App& root) {
                   "a folder of `fairlead import`")
       ->type_name("daemon|kubernetes|slurm|DIR")
       ->capture_default_str();
-  app->add_option("--context", flags->context,
-                  "context of the kubeconfig (default: the current one)");
-  app->add_option("--namespace", flags->name_space,
-                  "namespace of the ConfigMap `fairlead` with the tickets on Kubernetes")
-      ->capture_default_str();
+  add_scheduler_flags(*app, flags->scheduler);
   app->add_flag("--all-schedulers", flags->all_schedulers,
                 "on Kubernetes, take the gangs of other schedulers too");
   app->add_option(

@@ -20,7 +20,7 @@ struct WhyFlags {
   std::string what;  // a job, or the folder of a finished run
   std::string job;   // a job of the finished run
   bool json = false;
-  KubernetesFlags cluster;
+  SchedulerFlags scheduler;
 };
 
 // Returns whether the argument is a result folder or a journal.
@@ -59,7 +59,7 @@ Status why(const WhyFlags& flags) {
   if (!flags.job.empty() || flags.json || std::filesystem::is_directory(flags.what, ignored))
     return input_error("it has no {}, so it is not a finished run: {}", kJournalName, flags.what);
   const bool is_on_kubernetes = flags.what.find('/') != std::string::npos;
-  return is_on_kubernetes ? why_on_kubernetes(flags.cluster, flags.what) : why_now(flags);
+  return is_on_kubernetes ? why_on_kubernetes(flags.scheduler, flags.what) : why_now(flags);
 }
 
 constexpr std::string_view kHelp =
@@ -87,16 +87,7 @@ Command add_why(CLI::App& root) {
   app->add_option("JOB", flags->job, "of DIR: the name of the job in the trace");
   app->add_flag("--json", flags->json, "of DIR: print JSON instead of text");
   add_socket_flag(*app, flags->socket);
-  KubernetesFlags& cluster = flags->cluster;
-  cluster.name_space = "fairlead";
-  app->add_option("--context", cluster.context,
-                  "for a Job on Kubernetes: context of the kubeconfig");
-  app->add_option("--namespace", cluster.name_space, "namespace of that scheduler")
-      ->capture_default_str();
-  app->add_option(
-         "--http", cluster.http,
-         "address of that scheduler (serve --http); default: its pod, through the API server")
-      ->type_name("ADDRESS:PORT");
+  add_scheduler_flags(*app, flags->scheduler);
   app->footer(std::string(kHelp));
   return {app, [flags] { return why(*flags); }};
 }

@@ -1,4 +1,4 @@
-// A daemon for tests: a thread that answers requests on a Unix socket with a given function.
+// A daemon for tests: a thread that answers requests with a given function, on a Unix socket or a port.
 #pragma once
 
 #include "fairlead/http/http.h"
@@ -9,6 +9,7 @@
 #include <array>
 #include <functional>
 #include <list>
+#include <netinet/in.h>
 #include <string>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -41,6 +42,20 @@ class TestingDaemon {
     EXPECT_EQ(::listen(listener_, 8), 0);
     thread_ = std::thread([this] { accept_all(); });
   }
+  // Answers at a free port of this machine instead; the process ids are then 0.
+  explicit TestingDaemon(Answers answers)
+      : answers_(std::move(answers)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_, generic, size), 0);
+    EXPECT_EQ(::getsockname(listener_, generic, &size), 0);
+    path_ = fmt::format("127.0.0.1:{}", ntohs(address.sin_port));
+    EXPECT_EQ(::listen(listener_, 8), 0);
+    thread_ = std::thread([this] { accept_all(); });
+  }
   // Waits until all clients have disconnected.
   ~TestingDaemon() {
     ::shutdown(listener_, SHUT_RDWR);
@@ -48,6 +63,7 @@ class TestingDaemon {
     ::close(listener_);
     ::unlink(path_.c_str());
   }
+  // Returns the path of the socket, or "127.0.0.1:PORT".
   const std::string& path() const { return path_; }
 
  private:

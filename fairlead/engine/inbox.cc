@@ -1,9 +1,22 @@
 #include "fairlead/engine/inbox.h"
 
+#include "fairlead/model/jobs.h"
+
 #include <algorithm>
 #include <tuple>
 
 namespace fairlead {
+
+UserId Inbox::user_of(std::string_view name, const Users& known, std::int64_t tickets) {
+  for (UserId user : ids<UserId>(known.size())) {
+    if (known.names[user] == name) return user;
+  }
+  const auto found = std::ranges::find(users_, name, &UserSpec::name);
+  if (found != users_.end()) return found->user;
+  const UserId user(known.size() + users_.size());
+  add(UserSpec{.user = user, .name = keep(std::string(name)), .tickets = tickets});
+  return user;
+}
 
 Batch Inbox::take(Time now, Time present) {
   users_told_.swap(users_);

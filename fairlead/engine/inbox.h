@@ -10,11 +10,11 @@
 
 namespace fairlead {
 
+struct Users;  // model/jobs.h
+
 class Inbox {
  public:
   bool empty() const { return events_.empty() && users_.empty(); }
-  // Returns the users that wait for the next batch.
-  std::span<const UserSpec> users() const { return users_; }
 
   void add(const Event& event) { events_.push_back(event); }
   void add(const UserSpec& user) { users_.push_back(user); }
@@ -23,6 +23,8 @@ class Inbox {
     jobs_.push_back(job);
     add(Event{.kind = EventKind::kArrived, .job = job.job});
   }
+  // Returns the row of the user with that name; announces the user if neither `known` nor the next batch has it.
+  UserId user_of(std::string_view name, const Users& known, std::int64_t tickets = 1);
   // Stores a text that events and jobs of the next batch may point to.
   std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 

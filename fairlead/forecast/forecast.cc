@@ -126,9 +126,13 @@ Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAn
   for (const JobAnswer& job : queue) left.push_back(time_left(job, jobs));
   FL_TRY_ASSIGN(usable, cluster_of(cluster));
   FL_TRY_ASSIGN(trace, trace_of(queue, left, users));
-  const std::string options = cluster.policy_options.empty() ? "" : ":" + cluster.policy_options;
   return QueueNow{std::move(usable), std::move(trace), std::move(queue), std::move(left),
-                  cluster.policy + options};
+                  policy_of(cluster)};
+}
+
+std::string policy_of(const ClusterAnswer& cluster) {
+  return cluster.policy_options.empty() ? cluster.policy
+                                        : cluster.policy + ":" + cluster.policy_options;
 }
 
 Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& policy) {

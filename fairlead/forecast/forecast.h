@@ -41,6 +41,8 @@ struct QueueNow {
 // `jobs`: all that are known, also finished ones. Error: no GPU can be used.
 Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                            const std::vector<UserAnswer>& users);
+// Returns the policy of the daemon, with its options.
+std::string policy_of(const ClusterAnswer& cluster);
 // Errors: no such policy or option.
 Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& policy);
 

@@ -108,6 +108,20 @@ class JournalFile : public RecordSink {
 // REQUIRES: record.t >= before; of a Place, a mask for each slice, and nodes in increasing order.
 void encode_record(Writer& out, const Record& record, Time before);
 
+// Appends the encodings of the records of a run to a Writer. REQUIRES: the Writer outlives it.
+class RecordEncoder : public RecordSink {
+ public:
+  explicit RecordEncoder(Writer& out) : out_(out) {}
+  void on(const Record& record) override {
+    encode_record(out_, record, before_);
+    before_ = record.t;
+  }
+
+ private:
+  Writer& out_;
+  Time before_;
+};
+
 // Decodes what encode_record encoded, piece by piece; no record spans two pieces.
 class RecordDecoder {
  public:

@@ -2,6 +2,7 @@
 
 #include "fairlead/base/counted.h"
 #include "fairlead/base/time_text.h"
+#include "fairlead/live/entitled_gpus.h"
 #include "fairlead/model/step.h"
 
 #include <fmt/format.h>
@@ -9,6 +10,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -52,7 +55,7 @@ std::string idle_line(const Tables& tables, JobId job) {
 }
 
 // Names the jobs that run on GPUs that it could use.
-std::string rivals_line(const Tables& tables, JobId job, const NameOfJob& name_of) {
+std::string rivals_line(const Tables& tables, JobId job, const BackendFacts& backend) {
   constexpr std::size_t kNames = 6;
   std::vector<JobId> rivals;
   for (JobId other : tables.running.members()) {
@@ -64,24 +67,24 @@ std::string rivals_line(const Tables& tables, JobId job, const NameOfJob& name_o
   std::ranges::sort(rivals);
   std::vector<std::string> names;
   for (JobId other : rivals)
-    names.push_back(
-        fmt::format("{} ({})", name_of(other), counted(tables.jobs.allocated_gpus[other], "GPU")));
+    names.push_back(fmt::format("{} ({})", backend.name_of(other),
+                                counted(tables.jobs.allocated_gpus[other], "GPU")));
   return fmt::format("Instead of it: {}.", list_text(std::move(names), kNames));
 }
 
 // Names the one job that explains the cause.
 std::string other_line(const Tables& tables, const WhyNow::Answer& answer,
-                       const NameOfJob& name_of) {
+                       const BackendFacts& backend) {
   if (answer.other.is_none()) return {};
-  const std::string other =
-      fmt::format("{} ({})", name_of(answer.other), counted(tables.jobs.gpus[answer.other], "GPU"));
+  const std::string other = fmt::format("{} ({})", backend.name_of(answer.other),
+                                        counted(tables.jobs.gpus[answer.other], "GPU"));
   return answer.cause == WhyCause::kKept ? fmt::format("They are kept for {}.", other)
                                          : fmt::format("It would fit, but {} went first.", other);
 }
 
-}  // namespace
-
-std::vector<std::string> state_lines(WhyNow& why, JobId job, const NameOfJob& name_of) {
+// Returns where the job runs and for how long; or the cause of its wait, the free GPUs, and the jobs that have the
+// others. REQUIRES: the job is here.
+std::vector<std::string> state_lines(WhyNow& why, JobId job, const BackendFacts& backend) {
   const Tables& tables = why.moment().tables();
   const std::int64_t ms = std::max<std::int64_t>(0, (why.moment().now() - why.since(job)).ms);
   if (tables.jobs.state[job] == JobState::kRunning) return {running_line(tables, job, ms)};
@@ -100,15 +103,186 @@ std::vector<std::string> state_lines(WhyNow& why, JobId job, const NameOfJob& na
     lines.push_back(
         fmt::format("It was stopped because {}.", stop_cause_info(*present->stop).text));
   lines.push_back(idle_line(tables, job));
-  for (std::string line : {other_line(tables, answer, name_of), rivals_line(tables, job, name_of)})
+  for (std::string line : {other_line(tables, answer, backend), rivals_line(tables, job, backend)})
     if (!line.empty()) lines.push_back(std::move(line));
   return lines;
 }
 
+// Returns "The job has been served 1.25 GPU-hours so far."
 std::string served_sentence(const Tables& tables, JobId job, Time now) {
   const Time until = std::max(now, tables.jobs.run_since[job]);
   return fmt::format("The job has been served {:.2f} GPU-hours so far.",
                      to_gpu_hours(tables.jobs.attained(job, until)));
+}
+
+class Why {
+ public:
+  Why(const Views& views, JobId job, Time now)
+      : views_(views),
+        tables_(views.tables),
+        job_(job),
+        now_(now),
+        user_(tables_.jobs.user[job]),
+        restarts_(views.book.of(job).restarts()),
+        facts_(views.backend.of(job, now)),
+        why_(why_now(views, now)) {}
+
+  std::vector<std::string> lines() {
+    if (!tables_.jobs.is_here(job_)) return {done_line()};
+    lines_ = state_lines(why_, job_, views_.backend);
+    if (tables_.jobs.state[job_] == JobState::kHeld) held_line();
+    process_lines();
+    foreign_lines();
+    share_lines();
+    restarts_line();
+    note_lines();
+    return std::move(lines_);
+  }
+  // Returns the name of the cause of its wait; null: it does not wait.
+  nlohmann::json cause() {
+    const JobState state = tables_.jobs.state[job_];
+    if (state != JobState::kWaiting && state != JobState::kHeld) return nullptr;
+    return why_cause_info(why_.cause(job_).cause).name;
+  }
+
+ private:
+  std::string done_line() const {
+    const std::string& reason = views_.book.of(job_).reason;
+    return fmt::format("It is done: {}{}{}.", state_name(tables_.jobs.state[job_]),
+                       reason.empty() ? "" : ", ", reason);
+  }
+
+  void held_line() {
+    if (tables_.held_until.at(job_) != Time::never()) {
+      lines_.push_back(fmt::format("The start failed: {}.", views_.book.of(job_).reason));
+    } else if (std::string hint = views_.backend.release_hint(job_); !hint.empty()) {
+      lines_.push_back(std::move(hint));
+    }
+  }
+
+  void process_lines() {
+    const Jobs& jobs = tables_.jobs;
+    const bool is_suspended = jobs.state[job_] == JobState::kWaiting && !jobs.last[job_].empty();
+    if (is_suspended && views_.backend.rests_in_place(job_))
+      lines_.push_back("Its processes are frozen and keep their memory.");
+    if (facts_.idle.ms > 0)
+      lines_.push_back(fmt::format("Its GPUs have been idle for {} min.", facts_.idle.ms / 60'000));
+    if (facts_.limit.ms > 0) {
+      const GpuTime left = occupancy(facts_.limit, jobs.gpus[job_]) - jobs.attained(job_, now_);
+      const auto left_ms = static_cast<std::int64_t>(left.gpu_ms / jobs.gpus[job_]);
+      lines_.push_back(fmt::format("Its time limit of {} leaves it {} more with GPUs.",
+                                   span_text(facts_.limit.ms), span_text(left_ms)));
+    }
+    if (retries_used() == 0) return;
+    lines_.push_back(fmt::format(
+        "It has ended badly {} time{}, and was started again; {} of {} retries are left.",
+        retries_used(), plural(retries_used()), facts_.retries->most - retries_used(),
+        facts_.retries->most));
+  }
+
+  // Names the foreign processes on GPUs that it has or could have.
+  void foreign_lines() {
+    if (views_.backend.foreign().empty()) return;
+    const FirstOnHost first = first_gpus_on_host(tables_.cluster);
+    for (const ForeignProcess& process : views_.backend.foreign()) {
+      const auto after = std::upper_bound(first.begin(), first.end(), process.gpu);
+      const NodeId node(static_cast<std::size_t>(after - first.begin() - 1));
+      if (!can_use(tables_, job_, node)) continue;
+      lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) is not a Fairlead job.", process.gpu,
+                                   process.name, process.user, process.pid));
+    }
+  }
+
+  void share_lines() {
+    lines_.push_back(entitlement_sentence(tables_, user_));
+    due_line();
+    std::size_t others = 0;
+    for (const JobSet* jobs : {&tables_.running, &tables_.waiting}) {
+      others += static_cast<std::size_t>(std::ranges::count_if(jobs->members(), [&](JobId other) {
+        return other != job_ && tables_.jobs.user[other] == user_;
+      }));
+    }
+    if (others > 0) {
+      lines_.push_back(fmt::format("{} has {} other job{} here, with which it takes turns.",
+                                   tables_.users.names[user_], others, plural(others)));
+    }
+    lines_.push_back(served_sentence(tables_, job_, now_));
+  }
+
+  void restarts_line() {
+    if (restarts_ <= retries_used()) return;
+    const std::size_t moves = restarts_ - retries_used();
+    lines_.push_back(
+        views_.backend.rests_in_place(job_)
+            ? fmt::format("It was moved to other GPUs {} time{}: its processes were asked to write "
+                          "a checkpoint and end, and its command was started again.",
+                          moves, plural(moves))
+            : fmt::format("Its processes were ended and started again {} time{}.", moves,
+                          plural(moves)));
+  }
+
+  // Reports the policy's notes about its user.
+  void due_line() {
+    const auto due = views_.book.dues().of(user_, now_);
+    if (!due) return;
+    constexpr double kNothing = 0.05;  // GPU-hours
+    const double behind = due->debt_gpu_s.value_or(due->behind_gpu_s) / 3600;
+    if (due->debt_gpu_s) {
+      lines_.push_back(
+          fmt::format("{} is due {:.2f} of {} under {}, and is {:.1f} GPU-hours {} its share.",
+                      tables_.users.names[user_], due->gpus, counted(tables_.cluster.gpus, "GPU"),
+                      views_.policy, std::abs(behind), behind < 0 ? "ahead of" : "behind"));
+      return;
+    }
+    const std::string had = std::abs(behind) < kNothing
+                                ? "that"
+                                : fmt::format("{:.1f} GPU-hours {} than that", std::abs(behind),
+                                              behind > 0 ? "less" : "more");
+    lines_.push_back(fmt::format(
+        "{} is due {:.2f} of {} under {}, and has had {} since jobs began to wait here, {} ago.",
+        tables_.users.names[user_], due->gpus, counted(tables_.cluster.gpus, "GPU"), views_.policy,
+        had, span_text((now_ - due->since).ms)));
+  }
+
+  // Reports the policy's notes about the job.
+  void note_lines() {
+    const PresentWaits::Job* present = views_.book.waits().find(job_);
+    if (present == nullptr) return;
+    for (const auto& [kind, fields] : present->notes) {
+      const NoteInfo& info = note_info(kind);
+      lines_.push_back(fmt::format("{} notes: {} {} ({}).", views_.policy, info.name,
+                                   static_cast<double>(fields.value) / info.scale, info.value));
+    }
+  }
+
+  std::size_t retries_used() const { return facts_.retries ? facts_.retries->used : 0; }
+  static std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
+
+  const Views& views_;
+  const Tables& tables_;
+  const JobId job_;
+  const Time now_;
+  const UserId user_;
+  const std::size_t restarts_;
+  const BackendFacts::JobFacts facts_;
+  WhyNow why_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace
+
+std::vector<std::string> why_lines(const Views& views, JobId job, Time now) {
+  return Why(views, job, now).lines();
+}
+
+nlohmann::json why_answer(const Views& views, JobId job, Time now) {
+  Why why(views, job, now);
+  const nlohmann::json cause = why.cause();
+  return {{"job", job.row()}, {"cause", cause}, {"lines", why.lines()}};
+}
+
+WhyNow why_now(const Views& views, Time now) {
+  return WhyNow(views.tables, views.book.waits(), views.traits, now);
 }
 
 }  // namespace fairlead

@@ -1,22 +1,23 @@
-// The words in which daemons explain why a present job runs or waits.
+// The words in which daemons explain why a job runs, waits or has ended.
 #pragma once
 
 #include "fairlead/explain/why_now.h"
+#include "fairlead/live/views.h"
 
-#include <functional>
 #include <string>
 #include <vector>
 
 namespace fairlead {
 
-// Returns the daemon's name of a job: "ann/train", "job 3 (ann)".
-using NameOfJob = std::function<std::string(JobId)>;
+// Returns everything known about the job, a sentence or two each: its place, or the cause of its wait with the free
+// GPUs and the jobs that have the others; its limits and retries; the share of its user. A job that is over has one
+// line, its end. REQUIRES: the tables have the job. O(jobs + nodes).
+std::vector<std::string> why_lines(const Views& views, JobId job, Time now);
 
-// Returns where the job runs and for how long; or the cause of its wait, the free GPUs, and the jobs that have
-// the others, a sentence each. REQUIRES: the job is here. O(running jobs + nodes).
-std::vector<std::string> state_lines(WhyNow& why, JobId job, const NameOfJob& name_of);
+// Returns these lines with the name of the wait's cause (docs/why.md); null: it does not wait.
+nlohmann::json why_answer(const Views& views, JobId job, Time now);
 
-// Returns "The job has been served 1.25 GPU-hours so far."
-std::string served_sentence(const Tables& tables, JobId job, Time now);
+// Returns the causes of all waits now.
+WhyNow why_now(const Views& views, Time now);
 
 }  // namespace fairlead

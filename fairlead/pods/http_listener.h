@@ -13,20 +13,27 @@
 
 namespace fairlead {
 
-class HttpListener : public KubeListener {
+// A listener for HTTP requests. Tests have one without sockets.
+class HttpPort : public KubeListener {
  public:
   using Answer = std::function<std::string(const HttpMessage& request)>;  // a whole response
+  // REQUIRES: called before the first event.
+  void set_answer(Answer answer) { answer_ = std::move(answer); }
+  void wake() override {}
 
+ protected:
+  Answer answer_;
+};
+
+class HttpListener : public HttpPort {
+ public:
   // Error: it cannot listen at that address, "0.0.0.0:8080".
   static Result<std::unique_ptr<HttpListener>> open(const std::string& address);
   HttpListener(const HttpListener&) = delete;
   HttpListener& operator=(const HttpListener&) = delete;
 
   int descriptor() const { return epoll_.descriptor(); }
-  void set_answer(Answer answer) { answer_ = std::move(answer); }
-
   bool handle(const KubeEvent& event) override;
-  void wake() override {}
 
  private:
   explicit HttpListener(Epoll epoll) : epoll_(std::move(epoll)) {}
@@ -35,7 +42,6 @@ class HttpListener : public KubeListener {
   Epoll epoll_;
   Connections connections_{epoll_, 256};
   std::map<ConnectionId, HttpReader> readers_;
-  Answer answer_;
 };
 
 }  // namespace fairlead

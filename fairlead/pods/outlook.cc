@@ -1,7 +1,6 @@
 #include "fairlead/pods/outlook.h"
 
-#include "fairlead/base/overloaded.h"
-#include "fairlead/live/entitled_gpus.h"
+#include "fairlead/live/queries.h"
 #include "fairlead/live/why_lines.h"
 
 #include <fmt/format.h>
@@ -32,23 +31,15 @@ Outlook::Outlook(CountedDoor& door, const Lease& lease, std::string identity, st
       binds_(kBindBounds),
       starts_(kBindBounds) {}
 
-void Outlook::lead(const PodsWorld& world, const Tables& tables, const Policy& policy) {
-  world_ = &world;
-  tables_ = &tables;
-  scheduler_ = &policy;
-}
-
-void Outlook::follow() {
-  world_ = nullptr;
-  tables_ = nullptr;
-  scheduler_ = nullptr;
-  waits_ = {};
-  served_.clear();
+void Outlook::lead(const PodsWorld& world, const Tables& tables, const Policy& policy,
+                   const std::string& options, const RecordedRun& run) {
+  leading_.emplace(Leading{world, Views(*this, tables, policy, options)});
+  for (const Record& record : run.records()) leading_->views.book.on(record);
 }
 
 std::string Outlook::not_ready() const {
-  if (tables_ != nullptr) {
-    for (const Reflector* reflector : world_->observed().watch().reflectors()) {
+  if (leading_) {
+    for (const Reflector* reflector : leading_->world.observed().watch().reflectors()) {
       if (reflector->is_fresh()) continue;
       return fmt::format("the cached state of {} is stale: {}", resource_of(*reflector),
                          reflector->trouble());
@@ -70,15 +61,16 @@ std::string Outlook::answer(const HttpMessage& request) const {
   if (request.path == "/readyz") {
     const std::string why = not_ready();
     if (!why.empty()) return plain(503, why);
-    return plain(200, tables_ != nullptr ? "leads" : fmt::format("follows {}", lease_.holder()));
+    return plain(200, leading_ ? "leads" : fmt::format("follows {}", lease_.holder()));
   }
   if (request.path == "/metrics") {
     return http_response(200, "text/plain; version=0.0.4", metrics(), request.keep_alive);
   }
+  if (request.path.starts_with("/v1/")) return json(request);
   constexpr std::string_view kWhy = "/why/";
   if (!request.path.starts_with(kWhy))
-    return plain(404, "/healthz, /readyz, /metrics, /why/NAMESPACE/JOB");
-  if (tables_ == nullptr) return plain(503, fmt::format("{} leads", lease_.holder()));
+    return plain(404, "/healthz, /readyz, /metrics, /why/NAMESPACE/JOB, /v1/...");
+  if (!leading_) return plain(503, fmt::format("{} leads", lease_.holder()));
   const std::string name = request.path.substr(kWhy.size());
   const std::size_t slash = std::min(name.find('/'), name.size());
   const std::string text =
@@ -86,58 +78,68 @@ std::string Outlook::answer(const HttpMessage& request) const {
   return text.empty() ? plain(404, fmt::format("no Job {} is Fairlead's", name)) : plain(200, text);
 }
 
+std::string Outlook::json(const HttpMessage& request) const {
+  const auto found = [&]() -> std::optional<JsonAnswer> {
+    if (!leading_)
+      return error_answer(503, fmt::format("this process only follows; {} leads", lease_.holder()));
+    return query_answer(leading_->views, request, now());
+  }();
+  return json_response(
+      found ? *found : error_answer(404, fmt::format("no such thing: {}", request.path)),
+      request.keep_alive);
+}
+
 std::string Outlook::why(const std::string& name_space, const std::string& job) const {
   const std::string name = fmt::format("{}/{}", name_space, job);
-  if (const auto refused = world_->refused().find(name); refused != world_->refused().end()) {
+  const auto& refusals = leading_->world.refused();
+  if (const auto refused = refusals.find(name); refused != refusals.end()) {
     return fmt::format("It is refused: {}.", refused->second);
   }
-  const Jobs& jobs = tables_->jobs;
-  for (std::size_t row = jobs.size(); row-- > 0;) {  // the last of that name
+  const Tables& tables = leading_->views.tables;
+  for (std::size_t row = tables.jobs.size(); row-- > 0;) {  // the last of that name
     const JobId id(row);
-    if (!jobs.has(id) || tables_->names[id] != name) continue;
-    if (!jobs.is_here(id)) return fmt::format("It is {}.", state_name(jobs.state[id]));
+    if (!tables.jobs.has(id) || tables.names[id] != name) continue;
     return fmt::format("{}", fmt::join(why_lines(id), "\n"));
   }
   return {};
 }
 
-WhyNow Outlook::why_now() const {
-  return WhyNow(*tables_, waits_, scheduler_->traits(), world_->now());
-}
+WhyNow Outlook::why_now() const { return fairlead::why_now(leading_->views, now()); }
 
 std::vector<std::string> Outlook::why_lines(JobId job) const {
-  WhyNow why = why_now();
-  std::vector<std::string> lines =
-      state_lines(why, job, [&](JobId other) { return std::string(tables_->names[other]); });
-  lines.push_back(entitlement_sentence(*tables_, tables_->jobs.user[job]));
-  lines.push_back(served_sentence(*tables_, job, tables_->now));
-  return lines;
+  return fairlead::why_lines(leading_->views, job, now());
 }
 
+std::int64_t Outlook::unix_ms(Time t) const {
+  return door_.unix_ms() + (t - leading_->world.now()).ms;
+}
+
+std::string Outlook::name_of(JobId job) const {
+  return std::string(leading_->views.tables.names[job]);
+}
+
+bool Outlook::rests_in_place(JobId job) const {
+  const GangBook::Entry* const entry = leading_->world.observed().gangs().find(job);
+  return entry != nullptr && entry->gang.owner().has_slots;
+}
+
+Time Outlook::now() const { return std::max(leading_->views.tables.now, leading_->world.now()); }
+
 void Outlook::on(const Record& record) {
-  const auto end = [&](JobId job) {
-    served_[tables_->jobs.user[job]] += tables_->jobs.attained(job, record.t);
-  };
-  waits_.on(record);
-  if (tables_ == nullptr) return;
-  std::visit(Overloaded{
-                 [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& what) {
-                   end(what.job);
-                 },
-                 [&](const record::Started& what) { starts_.add(to_seconds(what.overhead)); },
-                 [](const auto&) {},
-             },
-             record.what);
+  if (!leading_) return;
+  leading_->views.book.on(record);
+  if (const auto* started = std::get_if<record::Started>(&record.what))
+    starts_.add(to_seconds(started->overhead));
 }
 
 std::string Outlook::metrics() const {
   PrometheusText text;
   put_leadership(text);
   put_server(text);
-  if (tables_ == nullptr) return text.text();
+  if (!leading_) return text.text();
   put_gpus(text);
   put_gangs(text);
-  put_users(text);
+  leading_->views.add_user_metrics(text, now());
   text.histogram("decision_seconds", "Time of a decision, from new events to its steps.",
                  decisions_);
   text.histogram("bind_seconds", "Time from a gang's placement to a bound pod.", binds_);
@@ -160,14 +162,14 @@ void Outlook::put_server(PrometheusText& text) const {
     text.value({{"method", what.first}, {"code", fmt::to_string(what.second)}},
                static_cast<double>(count));
   }
-  if (world_ == nullptr) return;
+  if (!leading_) return;
   text.family("watch_age_seconds", "gauge", "Time since the API server last confirmed the state.");
-  for (const Reflector* reflector : world_->observed().watch().reflectors()) {
+  for (const Reflector* reflector : leading_->world.observed().watch().reflectors()) {
     if (!reflector->is_synced()) continue;
     text.value({{"resource", resource_of(*reflector)}}, to_seconds(reflector->age()));
   }
   text.family("lists_total", "counter", "Full lists, by cause.");
-  for (const Reflector* reflector : world_->observed().watch().reflectors()) {
+  for (const Reflector* reflector : leading_->world.observed().watch().reflectors()) {
     for (std::size_t i = 0; i < kListCauses; ++i) {
       text.value({{"resource", resource_of(*reflector)},
                   {"cause", list_cause_name(static_cast<ListCause>(i))}},
@@ -178,7 +180,7 @@ void Outlook::put_server(PrometheusText& text) const {
 
 void Outlook::put_gpus(PrometheusText& text) const {
   std::map<std::string_view, int> states = {{"held", 0}, {"idle", 0}, {"closed", 0}, {"down", 0}};
-  for (const Tables::NodeState& node : tables_->nodes) {
+  for (const Tables::NodeState& node : leading_->views.tables.nodes) {
     states["down"] += std::popcount(node.has & ~node.up);
     states["held"] += std::popcount(node.up & ~node.free);
     states["closed"] += std::popcount(node.free & node.closed);
@@ -190,46 +192,21 @@ void Outlook::put_gpus(PrometheusText& text) const {
 }
 
 void Outlook::put_gangs(PrometheusText& text) const {
+  const Tables& tables = leading_->views.tables;
   const auto starting = std::ranges::count_if(
-      tables_->running.members(), [&](JobId job) { return tables_->jobs.is_starting(job); });
-  const auto running = std::ssize(tables_->running.members()) - starting;
+      tables.running.members(), [&](JobId job) { return tables.jobs.is_starting(job); });
+  const auto running = std::ssize(tables.running.members()) - starting;
   text.family("gangs", "gauge", "Gangs that are here, by state.");
-  for (const auto& [state, count] : {std::pair("waiting", std::ssize(tables_->waiting.members())),
-                                     std::pair("starting", starting), std::pair("running", running),
-                                     std::pair("held", std::ssize(tables_->held_until)),
-                                     std::pair("refused", std::ssize(world_->refused()))}) {
+  for (const auto& [state, count] :
+       {std::pair("waiting", std::ssize(tables.waiting.members())), std::pair("starting", starting),
+        std::pair("running", running), std::pair("held", std::ssize(tables.held_until)),
+        std::pair("refused", std::ssize(leading_->world.refused()))}) {
     text.value({{"state", state}}, static_cast<double>(count));
   }
   text.family("gangs_done_total", "counter", "Gangs that are done, by how they ended.");
-  text.value({{"end", "finished"}}, static_cast<double>(tables_->counts.finished));
-  text.value({{"end", "failed"}}, static_cast<double>(tables_->counts.failed));
-  text.value({{"end", "rejected"}}, static_cast<double>(tables_->counts.rejected));
-}
-
-void Outlook::put_users(PrometheusText& text) const {
-  const Jobs& jobs = tables_->jobs;
-  const Time now = std::max(tables_->now, world_->now());
-  std::map<UserId, GpuTime> served = served_;
-  std::map<UserId, double> allocated;
-  const IdVector<UserId, double> entitled = entitled_gpus(*tables_);
-  for (JobId job : ids<JobId>(jobs.size())) {
-    if (!jobs.is_here(job)) continue;
-    served[jobs.user[job]] += jobs.attained(job, now);
-    allocated[jobs.user[job]] += jobs.allocated_gpus[job];
-  }
-  const auto family = [&](std::string_view name, std::string_view kind, std::string_view help,
-                          const auto& value) {
-    text.family(name, kind, help);
-    for (UserId user : ids<UserId>(tables_->users.size())) {
-      text.value({{"user", tables_->users.names[user]}}, value(user));
-    }
-  };
-  family("user_gpu_seconds_total", "counter", "GPU time served to each namespace.",
-         [&](UserId user) { return static_cast<double>(saturated_gpu_ms(served[user])) / 1000; });
-  family("user_held_gpus", "gauge", "GPUs in use by each namespace's gangs.",
-         [&](UserId user) { return allocated[user]; });
-  family("user_entitled_gpus", "gauge", "GPUs that each namespace is entitled to now.",
-         [&](UserId user) { return entitled[user]; });
+  text.value({{"end", "finished"}}, static_cast<double>(tables.counts.finished));
+  text.value({{"end", "failed"}}, static_cast<double>(tables.counts.failed));
+  text.value({{"end", "rejected"}}, static_cast<double>(tables.counts.rejected));
 }
 
 }  // namespace fairlead

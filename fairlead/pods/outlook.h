@@ -1,33 +1,38 @@
-// The HTTP status endpoint of the Kubernetes scheduler, in plain words and as metrics.
+// The status endpoint of the Kubernetes scheduler: GET only, over HTTP.
 //
 //   /healthz              200: it runs
 //   /readyz               200: it leads or follows, and its cache is synced; else 503 and why
 //   /metrics              Prometheus' text
 //   /why/NAMESPACE/JOB    why the Job waits, or where it runs, a line each; 404: there is none
+//   /v1/...               the JSON of every daemon (live/queries.h); 503 on a process that does not lead
 #pragma once
 
+#include "fairlead/engine/recovery.h"
 #include "fairlead/engine/tables.h"
 #include "fairlead/explain/why_now.h"
 #include "fairlead/http/http.h"
 #include "fairlead/http/prometheus.h"
-#include "fairlead/journal/journal.h"
 #include "fairlead/kube/counted_door.h"
 #include "fairlead/kube/lease.h"
+#include "fairlead/live/views.h"
 #include "fairlead/pods/pods_world.h"
 #include "fairlead/policy/policy.h"
 
-#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace fairlead {
 
-class Outlook : public RecordSink {
+class Outlook : public RecordSink, private BackendFacts {
  public:
   // The arguments passed by reference must outlive this object.
   Outlook(CountedDoor& door, const Lease& lease, std::string identity, std::string policy);
-  // Sets the world and tables with which it leads; follow() clears them.
-  void lead(const PodsWorld& world, const Tables& tables, const Policy& policy);
-  void follow();
+  // Sets the world and tables with which it leads, and its policy. `run`: the records from which the tables were
+  // recovered. REQUIRES: the world, the tables and the policy outlive the next follow().
+  void lead(const PodsWorld& world, const Tables& tables, const Policy& policy,
+            const std::string& options, const RecordedRun& run);
+  void follow() { leading_.reset(); }
 
   std::string answer(const HttpMessage& request) const;
   // The parts of the answers.
@@ -47,21 +52,28 @@ class Outlook : public RecordSink {
   void on_bound(Duration after) { binds_.add(to_seconds(after)); }
 
  private:
+  struct Leading {
+    const PodsWorld& world;
+    Views views;
+  };
+
+  std::int64_t unix_ms(Time t) const override;
+  std::string name_of(JobId job) const override;
+  bool rests_in_place(JobId job) const override;
+
+  // Returns the engine's time, which may be some milliseconds ahead of the world's.
+  Time now() const;
+  std::string json(const HttpMessage& request) const;
   void put_leadership(PrometheusText& text) const;
   void put_server(PrometheusText& text) const;
   void put_gpus(PrometheusText& text) const;
   void put_gangs(PrometheusText& text) const;
-  void put_users(PrometheusText& text) const;
 
   CountedDoor& door_;
   const Lease& lease_;
   const std::string identity_;
-  const std::string policy_;
-  const PodsWorld* world_ = nullptr;
-  const Tables* tables_ = nullptr;
-  const Policy* scheduler_ = nullptr;
-  PresentWaits waits_;
-  std::map<UserId, GpuTime> served_;  // GPU time of ended jobs
+  const std::string policy_;        // with its options
+  std::optional<Leading> leading_;  // none: it follows
   PrometheusText::Histogram decisions_;
   PrometheusText::Histogram binds_;
   PrometheusText::Histogram starts_;

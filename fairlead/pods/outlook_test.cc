@@ -40,6 +40,7 @@ TEST_F(OutlookTest, AFollowerIsReadyOnceItKnowsWhoLeads) {
   run_for(seconds(3), lease_, door_);
   EXPECT_EQ(get("/readyz"), "200 follows one\n");
   EXPECT_EQ(get("/why/lab/train"), "503 one leads\n");
+  EXPECT_EQ(get("/v1/jobs"), R"(503 {"error":"this process only follows; one leads"})");
   EXPECT_NE(get("/metrics").find("fairlead_is_leader 0\n"), std::string::npos);
 }
 
@@ -57,8 +58,10 @@ TEST_F(OutlookTest, NothingElseIsThereAndNothingCanBeChanged) {
   EXPECT_EQ(get("/").substr(0, 3), "404");
   HttpMessage request;
   request.method = "POST";
-  request.path = "/metrics";
-  EXPECT_TRUE(outlook_.answer(request).starts_with("HTTP/1.1 405"));
+  for (const char* path : {"/metrics", "/v1/jobs", "/v1/jobs/0/cancel", "/v1/nodes/n0/cordon"}) {
+    request.path = path;
+    EXPECT_TRUE(outlook_.answer(request).starts_with("HTTP/1.1 405")) << path;
+  }
 }
 
 }  // namespace

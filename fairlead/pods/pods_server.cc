@@ -109,7 +109,6 @@ class PodsServer : public RecordSink {
     FL_TRY(begin(cluster, is_first));
     say_(fmt::format("leads {} GPUs on {} nodes under {}; {} jobs run", cluster.gpus,
                      cluster.nodes(), options_.policy, tables().running.members().size()));
-    outlook_.lead(*world_, tables(), *policy_);
     teller_.emplace(door_, *world_, tables(), outlook_);
     world_->add(*teller_);
     for (bool goes_on = true; goes_on;) {
@@ -195,10 +194,11 @@ class PodsServer : public RecordSink {
       say_(fmt::format("the policy starts without saved state: {}", goes_on.error().message));
       FL_TRY(make_policy());
       make_engine(cluster);
-      FL_TRY(recover(*engine_, world_->found(cluster), label_.options, *policy_, *world_, false,
-                     false));
+      const RecordedRun found = world_->found(cluster);
+      FL_TRY(recover(*engine_, found, label_.options, *policy_, *world_, false, false));
       engine_->replace_world(*timed_, *this, world_->now());
       world_->attach(tables());
+      outlook_.lead(*world_, tables(), *policy_, label_.options, found);
     }
     return {};
   }
@@ -216,6 +216,7 @@ class PodsServer : public RecordSink {
     if (recovery.policy == PolicyRecovery::kRestarted) return run_error("{}", recovery.why);
     engine_->replace_world(*timed_, *this, world_->now());
     world_->adopt(tables(), state.owners);
+    outlook_.lead(*world_, tables(), *policy_, label_.options, state.run);
     return {};
   }
 

@@ -21,7 +21,7 @@ struct PodsServeOptions {
   std::vector<std::string> rack_labels{};
 
   // Listener of the status endpoint (pods/outlook.h); null: there is none. It must outlive the call.
-  HttpListener* http = nullptr;
+  HttpPort* http = nullptr;
   // Returns seconds since any instant, to measure decisions; null: they are not measured.
   std::function<double()> stopwatch{};
 };

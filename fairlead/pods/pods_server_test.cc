@@ -2,6 +2,7 @@
 
 #include "fairlead/kube/json.h"
 #include "fairlead/kube/testing_faults.h"
+#include "fairlead/pods/testing_clients.h"
 
 #include <gtest/gtest.h>
 
@@ -57,8 +58,10 @@ class Leaders {
   Status run(Duration life, const std::string& policy) {
     const auto begin = server.open();
     MortalDoor door(server.open(), begin->now() + life);
-    return serve_pods(door, {.policy = policy, .identity = fmt::format("scheduler-{}", ++leaders_)},
-                      [this](const std::string& line) { said.push_back(line); });
+    return serve_pods(
+        door,
+        {.policy = policy, .identity = fmt::format("scheduler-{}", ++leaders_), .http = &clients},
+        [this](const std::string& line) { said.push_back(line); });
   }
   // Runs schedulers for `life` each, until two hours have passed.
   void run_all(Duration life, bool forgets = false) {
@@ -75,7 +78,17 @@ class Leaders {
   double served_s() { return served_s("ann") + served_s("bob") + served_s("cy"); }
 
   static constexpr const char* kState = "/api/v1/namespaces/fairlead/configmaps/fairlead-state";
+  // Returns the answer of the present leader at that second.
+  Json answer_at(std::int64_t s, const std::string& policy, const std::string& target) {
+    Json answer;
+    server.at(Time{} + seconds(s),
+              [&] { answer = Json::parse(clients.get(target).body, nullptr, false); });
+    EXPECT_TRUE(run(Time{} + seconds(s + 1) - server.now(), policy));
+    return answer;
+  }
+
   FakeServer server{1};
+  TestingClients clients;
   std::vector<std::string> said;
 
  private:
@@ -187,6 +200,30 @@ TEST(PodsServer, HundredsOfGangsThatWaitAreToldWhyAFewASecond) {
       leaders.server.calls(), [](const FakeCall& call) { return call.path.ends_with("/status"); });
   EXPECT_GT(told, 100);
   EXPECT_LE(told, 310);  // ten a second, after the first ten seconds
+}
+
+TEST(PodsServer, JobsKeepTheirNumbersAndASuspensionIsARestart) {
+  Leaders leaders;
+  const std::string policy = "gang-stride:quantum_s=60";
+  const auto states = [&](std::int64_t s) {
+    std::map<std::string, std::string> found;
+    const Json answer = leaders.answer_at(s, policy, "/v1/jobs");
+    for (const Json& job : json_at(answer, {"jobs"})) {
+      found[job["name"].get<std::string>()] = fmt::format(
+          "{} {} {}", job["id"].dump(), job["state"].get<std::string>(), job["restarts"].dump());
+    }
+    return found;
+  };
+  using States = std::map<std::string, std::string>;
+  EXPECT_EQ(states(40), (States{{"ann/train", "0 running 0"},
+                                {"bob/train", "2 waiting 0"},
+                                {"cy/train", "1 waiting 0"}}));
+  EXPECT_EQ(states(90), (States{{"ann/train", "0 suspended 0"},
+                                {"bob/train", "2 waiting 0"},
+                                {"cy/train", "1 running 0"}}));
+  EXPECT_EQ(states(220), (States{{"ann/train", "0 running 1"},
+                                 {"bob/train", "2 suspended 0"},
+                                 {"cy/train", "1 suspended 0"}}));
 }
 
 // Runs two gangs and a third that wait for each other on eight GPUs until all have ended.

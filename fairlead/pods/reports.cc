@@ -25,18 +25,6 @@ void Reports::add_tickets(UserId user, std::int64_t tickets) {
   add({.kind = EventKind::kTickets, .user = user, .tickets = tickets});
 }
 
-UserId Reports::user_of(std::string_view name, std::int64_t tickets, const Users& known) {
-  for (UserId user : ids<UserId>(known.size())) {
-    if (known.names[user] == name) return user;
-  }
-  for (const UserSpec& user : inbox_.users()) {
-    if (user.name == name) return user.user;
-  }
-  const UserId user(known.size() + inbox_.users().size());
-  inbox_.add(UserSpec{.user = user, .name = keep(std::string(name)), .tickets = tickets});
-  return user;
-}
-
 Batch Reports::take(Time now, Time present) {
   gangs_.clear();
   has_nodes_ = false;

@@ -31,7 +31,9 @@ class Reports {
   // Reports the user's tickets, unless the batch already has a report about the user.
   void add_tickets(UserId user, std::int64_t tickets);
   // Returns the row of the user, and announces the user if neither `known` nor the batch has that name.
-  UserId user_of(std::string_view name, std::int64_t tickets, const Users& known);
+  UserId user_of(std::string_view name, std::int64_t tickets, const Users& known) {
+    return inbox_.user_of(name, known, tickets);
+  }
   // Keeps a text for events and jobs of the batch.
   std::string_view keep(std::string text) { return inbox_.keep(std::move(text)); }
 

@@ -11,19 +11,6 @@ constexpr std::uint64_t kVersion = 1;
 constexpr std::size_t kUnpackedBytesMax = std::size_t{64} << 20;
 constexpr int kLevel = 3;
 
-class Encoder : public RecordSink {
- public:
-  explicit Encoder(Writer& out) : out_(out) {}
-  void on(const Record& record) override {
-    encode_record(out_, record, before_);
-    before_ = record.t;
-  }
-
- private:
-  Writer& out_;
-  Time before_;
-};
-
 std::string packed(const std::vector<std::uint8_t>& bytes) {
   ZSTD_CCtx* const context = ZSTD_createCCtx();
   FL_CHECK(context != nullptr, "out of memory");
@@ -93,7 +80,7 @@ std::string save_state(const Engine& engine, const RunLabel& label,
   Writer out;
   out.u64(kVersion);
   save(state, out);
-  Encoder encoder(out);
+  RecordEncoder encoder(out);
   return engine.condense(label, encoder) ? packed(out.bytes()) : "";
 }
 

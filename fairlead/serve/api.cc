@@ -1,7 +1,7 @@
 #include "fairlead/serve/api.h"
 
 #include "fairlead/base/embedded_file.h"
-#include "fairlead/base/parse.h"
+#include "fairlead/http/prometheus.h"
 #include "fairlead/model/job_row.h"
 #include "fairlead/serve/job_request.h"
 
@@ -21,21 +21,17 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kJobs = "/v1/jobs/";
 constexpr std::string_view kUsers = "/v1/users/";
 constexpr std::string_view kNodes = "/v1/nodes/";
 
-json error_body(std::string_view what) { return {{"error", what}}; }
-
 }  // namespace
 
-Api::Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox,
-         std::string_view address, const std::string& token)
+Api::Api(Io& io, const Views& views, LocalBackend& backend, Inbox& inbox, std::string_view address,
+         const std::string& token)
     : io_(io),
       views_(views),
       tables_(views.tables),
       backend_(backend),
-      book_(book),
       inbox_(inbox),
       door_(token),
       page_(address.empty() ? "" : fmt::format("http://{}/?token={}", address, token)),
@@ -49,7 +45,7 @@ void Api::on_received(ConnectionId connection, std::string_view bytes) {
   const auto found = clients_.find(connection);
   if (found == clients_.end()) return;
   if (const Status status = found->second.reader.feed(bytes); !status) {
-    send(connection, {400, error_body(status.error().message)}, false);
+    send(connection, error_answer(400, status.error().message), false);
     return;
   }
   serve_next(connection, found->second);
@@ -88,17 +84,18 @@ void Api::handle(ConnectionId connection, Client& client, const HttpMessage& req
 bool Api::refuse(ConnectionId connection, const HttpMessage& request) {
   const Door::Refusal refusal = door_.refusal(request);
   if (refusal.status == 0) return false;
-  io_.send(connection,
-           http_response(refusal.status, "application/json", error_body(refusal.why).dump(), false,
-                         refusal.status == 401 ? "WWW-Authenticate: Bearer\r\n" : ""));
+  io_.send(connection, http_response(refusal.status, "application/json",
+                                     error_answer(refusal.status, refusal.why).body.dump(), false,
+                                     refusal.status == 401 ? "WWW-Authenticate: Bearer\r\n" : ""));
   leave(connection);
   return true;
 }
 
 Api::Answer Api::page() const {
   if (!page_.empty()) return {200, {{"url", page_}}};
-  return {404, error_body("the daemon has no page over TCP: `fairlead serve --http 127.0.0.1:8080` "
-                          "has one")};
+  return error_answer(404,
+                      "the daemon has no page over TCP: `fairlead serve --http 127.0.0.1:8080` "
+                      "has one");
 }
 
 bool Api::handle_text(ConnectionId connection, const HttpMessage& request) {
@@ -108,8 +105,8 @@ bool Api::handle_text(ConnectionId connection, const HttpMessage& request) {
              http_response(200, "text/html; charset=utf-8", embedded_live_page().front().text,
                            request.keep_alive, door_.cookie_for(request)));
   } else if (request.path == "/metrics") {
-    io_.send(connection, http_response(200, "text/plain; version=0.0.4", views_.metrics(now()),
-                                       request.keep_alive));
+    io_.send(connection,
+             http_response(200, "text/plain; version=0.0.4", metrics(), request.keep_alive));
   } else {
     return false;
   }
@@ -122,21 +119,14 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   const std::string_view path = request.path;
   const bool gets = request.method == "GET";
   if (gets && path == "/healthz") return Answer{200, {{"status", "ok"}}};
-  if (gets && path == "/v1/cluster") return Answer{200, views_.cluster(now())};
-  if (gets && path == "/v1/users") return Answer{200, views_.users(now())};
   if (gets && path == "/v1/page") return page();
-  if (gets && path == "/v1/jobs") {
-    return Answer{200, views_.jobs(now(), query_value(request.query, "user"),
-                                   query_value(request.query, "all") == "1")};
-  }
   if (request.method == "POST" && path == "/v1/jobs") return submit(connection, peer, request);
-  if (path.starts_with(kJobs)) {
-    return answer_job(connection, peer, request, path.substr(kJobs.size()));
-  }
+  if (const auto of = job_path(path, tables_)) return answer_job(connection, peer, request, *of);
+  if (auto known = query_answer(views_, request, now())) return known;
   const bool is_operators = (request.method == "PUT" && path.starts_with(kUsers)) ||
                             (request.method == "POST" && path.starts_with(kNodes));
-  if (!is_operators) return Answer{404, error_body(fmt::format("no such thing: {}", path))};
-  if (!peer.is_admin) return Answer{403, error_body("only administrators may do that")};
+  if (!is_operators) return error_answer(404, fmt::format("no such thing: {}", path));
+  if (!peer.is_admin) return error_answer(403, "only administrators may do that");
   if (path.starts_with(kUsers)) {
     return set_tickets(connection, request, path.substr(kUsers.size()));
   }
@@ -144,20 +134,14 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
 }
 
 std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& peer,
-                                           const HttpMessage& request, std::string_view rest) {
-  const std::size_t slash = std::min(rest.find('/'), rest.size());
-  const auto row = parse_integer(rest.substr(0, slash));
-  const std::string_view verb = rest.substr(slash);
-  const bool is_row = row && *row >= 0 && std::cmp_less(*row, tables_.jobs.size());
-  if (!is_row || !tables_.jobs.has(JobId(static_cast<std::size_t>(*row)))) {
-    return Answer{404, error_body(fmt::format("no such job: {}", rest.substr(0, slash)))};
+                                           const HttpMessage& request, const JobPath& of) {
+  const JobId job = of.job;
+  if (job.is_none()) return error_answer(404, fmt::format("no such job: {}", of.text));
+  const std::string_view verb = of.verb;
+  if (request.method == "GET" && verb.empty() && may_change(peer, job)) {
+    return Answer{200, whole_job(job)};
   }
-  const JobId job(static_cast<std::size_t>(*row));
-  if (request.method == "GET" && verb.empty()) {
-    return Answer{200,
-                  may_change(peer, job) ? views_.whole_job(job, now()) : views_.job(job, now())};
-  }
-  if (request.method == "GET" && verb == "/why") return Answer{200, views_.why(job, now())};
+  if (auto known = query_answer(views_, request, now())) return known;
   if (request.method == "GET" && verb == "/end") {
     if (!tables_.jobs.is_here(job)) return Answer{200, views_.job(job, now())};
     until_end_.emplace(job, Due{connection, request.keep_alive, JobId::none()});
@@ -169,17 +153,28 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
        {"/release", EventKind::kReleased}}};
   const auto* known = std::ranges::find(kVerbs, verb, [](const auto& pair) { return pair.first; });
   if (request.method != "POST" || known == kVerbs.end()) {
-    return Answer{404, error_body(fmt::format("no such thing: {}", request.path))};
+    return error_answer(404, fmt::format("no such thing: {}", request.path));
   }
   if (!may_change(peer, job)) {
-    return Answer{403, error_body(fmt::format("job {} is not yours", job.row()))};
+    return error_answer(403, fmt::format("job {} is not yours", job.row()));
   }
   if (!tables_.jobs.is_here(job)) {
-    return Answer{409, error_body(fmt::format("job {} is done", job.row()))};
+    return error_answer(409, fmt::format("job {} is done", job.row()));
   }
   inbox_.add({.kind = known->second, .job = job});
   defer(connection, request);
   return std::nullopt;
+}
+
+// Returns also the fields that only the job's user and administrators may see.
+json Api::whole_job(JobId job) const {
+  json whole = views_.job(job, now());
+  whole["log"] = io_.log_path(job);
+  if (const Submission* what = backend_.submission(job)) {
+    whole["command"] = what->command;
+    whole["folder"] = what->folder;
+  }
+  return whole;
 }
 
 bool Api::may_change(const Peer& peer, JobId job) const {
@@ -190,14 +185,14 @@ bool Api::may_change(const Peer& peer, JobId job) const {
 std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer,
                                        const HttpMessage& request) {
   Result<JobRequest> parsed = parse_job_request(request.body, tables_.cluster);
-  if (!parsed) return Answer{400, error_body(parsed.error().message)};
+  if (!parsed) return error_answer(400, parsed.error().message);
   JobRequest& asked = *parsed;
   asked.submission.uid = peer.uid;
   asked.submission.gid = peer.gid;
   const JobId job(next_job_);
   const std::string text = submission_text(asked.submission);
   if (const Status status = io_.write(submission_file(job), text); !status) {
-    return Answer{503, error_body(status.error().message)};
+    return error_answer(503, status.error().message);
   }
   ++next_job_;
   inbox_.add(JobSpec{.job = job,
@@ -223,14 +218,14 @@ std::optional<Api::Answer> Api::set_tickets(ConnectionId connection, const HttpM
       body.is_object() && body.contains("tickets") && body["tickets"].is_number_unsigned();
   const std::uint64_t tickets = is_number ? body["tickets"].get<std::uint64_t>() : 0;
   if (tickets < 1 || tickets > static_cast<std::uint64_t>(kTicketsMax)) {
-    return Answer{
-        400, error_body(fmt::format("tickets must be a whole number from 1 to {}", kTicketsMax))};
+    return error_answer(400,
+                        fmt::format("tickets must be a whole number from 1 to {}", kTicketsMax));
   }
   if (name.empty() || name.find('/') != std::string_view::npos) {
-    return Answer{404, error_body("no such user")};
+    return error_answer(404, "no such user");
   }
   inbox_.add({.kind = EventKind::kTickets,
-              .user = user_of(std::string(name)),
+              .user = user_of(name),
               .tickets = static_cast<std::int64_t>(tickets)});
   defer(connection, request);
   return std::nullopt;
@@ -243,9 +238,9 @@ std::optional<Api::Answer> Api::cordon(ConnectionId connection, const HttpMessag
   const auto& names = tables_.cluster.node_names;
   const auto found = std::ranges::find(names, rest.substr(0, slash));
   if (found == names.end() || (verb != "/cordon" && verb != "/uncordon")) {
-    return Answer{404, error_body(fmt::format("no such node (there are: {}): {}",
-                                              fmt::join(names.begin(), names.end(), ", "),
-                                              rest.substr(0, slash)))};
+    return error_answer(
+        404, fmt::format("no such node (there are: {}): {}",
+                         fmt::join(names.begin(), names.end(), ", "), rest.substr(0, slash)));
   }
   inbox_.add({.kind = verb == "/cordon" ? EventKind::kCordoned : EventKind::kUncordoned,
               .node = NodeId(static_cast<std::size_t>(found - names.begin())),
@@ -264,7 +259,7 @@ void Api::answer_due() {
     if (due.submitted.is_none()) {
       send(due.connection, {}, due.keep_alive);
     } else if (tables_.jobs.state[due.submitted] == JobState::kRejected) {
-      send(due.connection, {400, error_body(book_.of(due.submitted).reason)}, due.keep_alive);
+      send(due.connection, error_answer(400, views_.book.of(due.submitted).reason), due.keep_alive);
     } else {
       send(due.connection, {201, {{"id", due.submitted.row()}}}, due.keep_alive);
     }
@@ -272,22 +267,19 @@ void Api::answer_due() {
   for (JobId job : std::exchange(left_alone_, {})) {
     if (tables_.jobs.is_here(job)) inbox_.add({.kind = EventKind::kCancelled, .job = job});
   }
-  for (JobId job : book_.take_done()) {
-    const auto [begin, end] = until_end_.equal_range(job);
-    std::vector<Due> waiting;
-    for (auto entry = begin; entry != end; ++entry) waiting.push_back(entry->second);
-    until_end_.erase(begin, end);
-    for (const Due& due : waiting) {
-      send(due.connection, {200, views_.job(job, now())}, due.keep_alive);
-    }
+  std::vector<std::pair<JobId, Due>> ended;
+  std::erase_if(until_end_, [&](const auto& entry) {
+    if (tables_.jobs.is_here(entry.first)) return false;
+    ended.push_back(entry);
+    return true;
+  });
+  for (const auto& [job, due] : ended) {
+    send(due.connection, {200, views_.job(job, now())}, due.keep_alive);
   }
 }
 
 void Api::send(ConnectionId connection, const Answer& answer, bool keep_alive) {
-  io_.send(
-      connection,
-      http_response(answer.status, "application/json",
-                    answer.body.dump(-1, ' ', false, json::error_handler_t::replace), keep_alive));
+  io_.send(connection, json_response(answer, keep_alive));
   const auto client = clients_.find(connection);
   if (!keep_alive) return leave(connection);
   if (client == clients_.end() || !std::exchange(client->second.is_waiting, false)) return;
@@ -302,22 +294,31 @@ void Api::leave(ConnectionId connection) {
   on_closed(connection);
 }
 
-UserId Api::find_user(std::string_view name) const {
-  for (UserId user : ids<UserId>(tables_.users.size())) {
-    if (tables_.users.names[user] == name) return user;
+std::string Api::metrics() const {
+  PrometheusText text;
+  text.family("gpus", "gauge", "GPUs by state.");
+  std::map<std::string, int> states;
+  const json nodes = views_.cluster(now())["nodes"];
+  for (const json& node : nodes) {
+    for (const json& gpu : node["gpus"]) ++states[gpu["state"].get<std::string>()];
   }
-  for (const UserSpec& user : inbox_.users()) {
-    if (user.name == name) return user.user;
+  for (const auto& [state, count] : states) text.value({{"state", state}}, count);
+  text.family("jobs", "gauge", "Jobs that are here, by state.");
+  for (const auto& [state, jobs] : {std::pair("waiting", tables_.waiting.members().size()),
+                                    std::pair("running", tables_.running.members().size()),
+                                    std::pair("held", tables_.held_until.size())}) {
+    text.value({{"state", state}}, static_cast<double>(jobs));
   }
-  return UserId::none();
-}
-
-UserId Api::user_of(const std::string& name) {
-  const UserId known = find_user(name);
-  if (!known.is_none()) return known;
-  const UserId user(tables_.users.size() + inbox_.users().size());
-  inbox_.add(UserSpec{.user = user, .name = inbox_.keep(name)});
-  return user;
+  text.family("jobs_done_total", "counter", "Jobs that are done, by how they ended.");
+  const JobCounts& counts = tables_.counts;
+  const std::int64_t cancelled = views_.book.cancelled();  // they count as failed in the journal
+  for (const auto& [end, jobs] :
+       {std::pair("finished", counts.finished), std::pair("failed", counts.failed - cancelled),
+        std::pair("cancelled", cancelled), std::pair("rejected", counts.rejected)}) {
+    text.value({{"end", end}}, static_cast<double>(jobs));
+  }
+  views_.add_user_metrics(text, now());
+  return text.text();
 }
 
 }  // namespace fairlead

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "fairlead/http/http.h"
+#include "fairlead/live/queries.h"
 #include "fairlead/local/local_backend.h"
 #include "fairlead/serve/door.h"
-#include "fairlead/serve/views.h"
 
 #include <map>
 #include <string>
@@ -20,8 +20,8 @@ class Api {
  public:
   // `address` and `token`: ServeOptions::http_address and http_token. The objects passed by reference
   // must outlive this one.
-  Api(Io& io, const Views& views, LocalBackend& backend, JobBook& book, Inbox& inbox,
-      std::string_view address, const std::string& token);
+  Api(Io& io, const Views& views, LocalBackend& backend, Inbox& inbox, std::string_view address,
+      const std::string& token);
 
   void on_connected(ConnectionId connection, const Peer& peer);
   void on_received(ConnectionId connection, std::string_view bytes);
@@ -35,10 +35,7 @@ class Api {
     HttpReader reader{HttpReader::Of::kRequests};
     bool is_waiting = false;  // its last request has no answer yet
   };
-  struct Answer {
-    int status = 200;
-    nlohmann::json body = nlohmann::json::object();
-  };
+  using Answer = JsonAnswer;
   struct Due {  // an answer that waits for the disk
     ConnectionId connection = 0;
     bool keep_alive = true;
@@ -54,7 +51,9 @@ class Api {
   std::optional<Answer> answer(ConnectionId connection, const Peer& peer,
                                const HttpMessage& request);
   std::optional<Answer> answer_job(ConnectionId connection, const Peer& peer,
-                                   const HttpMessage& request, std::string_view rest);
+                                   const HttpMessage& request, const JobPath& of);
+  nlohmann::json whole_job(JobId job) const;
+  std::string metrics() const;
   std::optional<Answer> submit(ConnectionId connection, const Peer& peer,
                                const HttpMessage& request);
   std::optional<Answer> set_tickets(ConnectionId connection, const HttpMessage& request,
@@ -65,16 +64,13 @@ class Api {
   Time now() const;
   void leave(ConnectionId connection);
   void send(ConnectionId connection, const Answer& answer, bool keep_alive);
-  // Returns the user with that name; announces a new one.
-  UserId user_of(const std::string& name);
-  UserId find_user(std::string_view name) const;
+  UserId user_of(std::string_view name) { return inbox_.user_of(name, tables_.users); }
   bool may_change(const Peer& peer, JobId job) const;
 
   Io& io_;
   const Views& views_;
   const Tables& tables_;
   LocalBackend& backend_;
-  JobBook& book_;
   Inbox& inbox_;
   Door door_;
   std::string page_;  // the page's address over TCP; empty: there is none

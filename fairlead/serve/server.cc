@@ -8,6 +8,7 @@
 #include "fairlead/live/live_policy.h"
 #include "fairlead/local/local_world.h"
 #include "fairlead/serve/api.h"
+#include "fairlead/serve/local_facts.h"
 
 #include <algorithm>
 #include <optional>
@@ -35,15 +36,6 @@ std::string nodes_text(const Cluster& cluster) {
   }
   return text;
 }
-
-struct Encoder : RecordSink {
-  void on(const Record& record) override {
-    encode_record(out, record, before);
-    before = record.t;
-  }
-  Writer out;
-  Time before;
-};
 
 class LiveServer : public Server {
  public:
@@ -90,9 +82,10 @@ class LiveServer : public Server {
   const Tables& tables() const override { return engine_->tables(); }
   std::uint64_t records() const override { return records_; }
   std::string memory() const override {
-    Encoder encoder;
+    Writer out;
+    RecordEncoder encoder(out);
     if (!engine_->condense({}, encoder)) return "";
-    return {encoder.out.bytes().begin(), encoder.out.bytes().end()};
+    return {out.bytes().begin(), out.bytes().end()};
   }
   const std::string& beginning() const override { return beginning_; }
 
@@ -102,7 +95,7 @@ class LiveServer : public Server {
     explicit Sinks(LiveServer& of) : server(of) {}
     void on(const Record& record) override {
       server.journal_->on(record);
-      server.book_->on(record);
+      server.views_->book.on(record);
       server.backend_->on(record);
       server.is_synced_ = false;
       ++server.records_;
@@ -170,8 +163,7 @@ class LiveServer : public Server {
     FL_TRY(journal_->sync());
     make_parts();
     engine_->replace_world(world_, sinks_, io_.now());
-    for (const Record& record : run.records()) book_->on(record);
-    book_->take_done();
+    for (const Record& record : run.records()) views_->book.on(record);
     records_ = end.records;
     FL_TRY(adopt(run));
     beginning_ = fmt::format("went on with {} jobs{}", here_, beginning_);
@@ -193,13 +185,11 @@ class LiveServer : public Server {
 
   void make_parts() {
     const Tables& tables = engine_->tables();
-    book_.emplace(tables);
     backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_);
+    facts_.emplace(io_, tables, *backend_);
     world_.set_backend(*backend_);
-    views_.emplace(Views{io_, tables, *book_, *backend_, std::string(policy_->name()),
-                         policy_options_, policy_->traits()});
-    api_.emplace(io_, *views_, *backend_, *book_, inbox_, options_.http_address,
-                 options_.http_token);
+    views_.emplace(*facts_, tables, *policy_, policy_options_);
+    api_.emplace(io_, *views_, *backend_, inbox_, options_.http_address, options_.http_token);
   }
 
   // Brings the folder and the tasks of the machine into the state of the journal.
@@ -219,7 +209,8 @@ class LiveServer : public Server {
       const auto text = io_.read(submission_file(job));
       auto submission = text ? parse_submission(*text) : tl::unexpected(text.error());
       if (!submission) inbox_.add({.kind = EventKind::kCancelled, .job = job});
-      backend_->add(job, submission ? std::move(*submission) : Submission(), book_->of(job).tasks);
+      backend_->add(job, submission ? std::move(*submission) : Submission(),
+                    views_->book.of(job).tasks);
     }
     backend_->adopt(io_.now(), tasks, history);
     return backend_->disk();
@@ -253,8 +244,8 @@ class LiveServer : public Server {
                     [this](const IoEvent& event) { on_client(event); }};
   std::optional<Engine> engine_;
   std::optional<JournalFile> journal_;
-  std::optional<JobBook> book_;
   std::optional<LocalBackend> backend_;
+  std::optional<LocalFacts> facts_;
   std::optional<Views> views_;
   std::optional<Api> api_;
   bool is_synced_ = true;

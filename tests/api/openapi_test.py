@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/openapi.yaml is whole, and its paths are the paths that fairlead/serve answers."""
+"""docs/openapi.yaml is whole, and its paths are the paths that fairlead/serve and fairlead/live answer."""
 
 import pathlib
 import re
@@ -9,7 +9,8 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SPEC = yaml.safe_load((ROOT / "docs/openapi.yaml").read_text())
-SERVER = "".join(path.read_text() for path in sorted((ROOT / "fairlead/serve").glob("*.cc")) if "_test" not in path.name)
+SERVER = "".join(path.read_text() for module in ("serve", "live")
+                 for path in sorted((ROOT / "fairlead" / module).glob("*.cc")) if "_test" not in path.name)
 VERBS = {"get", "put", "post"}
 
 
@@ -64,7 +65,7 @@ class OpenApi(unittest.TestCase):
     def test_the_server_answers_every_path(self):
         for path in SPEC["paths"]:
             for piece in pieces(path):
-                self.assertTrue(f'"{piece}"' in SERVER, f"{path} is not in fairlead/serve")
+                self.assertTrue(f'"{piece}"' in SERVER, f"{path} is not in fairlead/serve or fairlead/live")
 
     def test_every_path_of_the_server_is_described(self):
         described = {piece for path in SPEC["paths"] for piece in pieces(path)}
@@ -73,7 +74,7 @@ class OpenApi(unittest.TestCase):
         self.assertLessEqual(answered, described | {"/"})
 
     def test_the_server_writes_the_fields_of_its_schemas(self):
-        views = (ROOT / "fairlead/serve/views.cc").read_text()
+        views = (ROOT / "fairlead/live/views.cc").read_text()
         extras = (ROOT / "fairlead/model/job_asks.h").read_text()  # JobExtras: views.cc writes each
         for schema in ("Job", "User", "Gpu", "Cluster"):
             for field in SPEC["components"]["schemas"][schema]["properties"]:

@@ -59,6 +59,29 @@ class Commands : public ProgramTest {
     after();
     return ended;
   }
+  // Runs `fairlead ARGUMENTS` where the current kubeconfig has this server. Its scheduler leads as "sched-1", and
+  // answers behind the server's proxy.
+  Ended ask_kubernetes(const std::string& arguments, const std::string& at = "") {
+    constexpr std::string_view kProxy = "/api/v1/namespaces/ml/pods/sched-1:8080/proxy";
+    const TestingDaemon server([&](const HttpMessage& request, pid_t peer) {
+      if (request.path == "/apis/coordination.k8s.io/v1/namespaces/ml/leases/fairlead")
+        return Answer{200, R"({"spec": {"holderIdentity": "sched-1_0123"}})"};
+      const bool is_proxied = request.path.starts_with(kProxy);
+      if (is_proxied != at.empty())
+        return Answer{403, R"({"kind": "Status", "message": "pods/proxy is forbidden"})"};
+      HttpMessage inner = request;
+      if (is_proxied) inner.path.erase(0, kProxy.size());
+      return answer(inner, peer);
+    });
+    write("kubeconfig", fmt::format("current-context: c\n"
+                                    "contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
+                                    "clusters: [{{name: c, cluster: {{server: 'http://{}'}}}}]\n"
+                                    "users: [{{name: u, user: {{}}}}]\n",
+                                    server.path()));
+    const std::string http = at.empty() ? "" : fmt::format(" --http {}", server.path());
+    return fairlead(fmt::format("{} --from kubernetes --namespace ml{}", arguments, http),
+                    fmt::format("export TZ=UTC KUBECONFIG='{}'", path("kubeconfig")));
+  }
   // Sets the answers to a request such as "GET /v1/jobs?all=1".
   void on(const std::string& what, TestingDaemon::Answers answers) {
     answers_[what] = std::move(answers);
@@ -134,6 +157,42 @@ TEST_F(Commands, TheQueueIsShownByPsAndWithoutACommand) {
   const Ended filtered = ask("ps -a -u 'a b' --json");
   EXPECT_EQ(json::parse(filtered.out, nullptr, false), (json{{"jobs", json::array()}}));
   EXPECT_EQ(filtered.errors, "");
+}
+
+TEST_F(Commands, TheSchedulerOnKubernetesIsAskedThroughTheApiServerOrAtItsAddress) {
+  on("GET /v1/cluster", json::parse(kCluster));
+  on("GET /v1/jobs", json{{"jobs", {job(7, "running", "ann/train"), job(9, "waiting", "ann/b")}}});
+  on("GET /v1/jobs?all=1&user=ann", json{{"jobs", json::array()}});
+  on("GET /v1/users", json::parse(R"({"users": [{"name": "ann", "tickets": 2, "gpu_s": 60}]})"));
+  for (const char* at : {"", "its address"}) {
+    const Ended ps = ask_kubernetes("ps", at);
+    EXPECT_EQ(ps.out,
+              "1 of 2 GPUs in use, idle: V100:1; 1 job waits; policy fifo\n"
+              "\n"
+              "JOB  NAME       USER  GPUS  STATE    SINCE  GPU TIME  ON\n"
+              "  7  ann/train  ann      1  running     1m        1m\n"
+              "  9  ann/b      ann      1  waiting     1m        1m\n")
+        << ps.errors;
+    EXPECT_EQ(ps.exit_code, 0);
+    EXPECT_EQ(json::parse(ask_kubernetes("ps -a -u ann --json", at).out, nullptr, false),
+              (json{{"jobs", json::array()}}));
+    EXPECT_NE(ask_kubernetes("users", at).out.find("ann         2 "), std::string::npos);
+    EXPECT_NE(ask_kubernetes("gpus", at).out.find("ann/train"), std::string::npos);
+    EXPECT_NE(ask_kubernetes("top", at).out.find("ann/train"), std::string::npos);
+  }
+}
+
+TEST_F(Commands, WhyASchedulerOnKubernetesDoesNotAnswerIsReported) {
+  on("GET /v1/users", json{{"error", "this process only follows; sched-2 leads"}}, 503);
+  EXPECT_EQ(ask_kubernetes("users").errors, "fairlead: this process only follows; sched-2 leads\n");
+  EXPECT_EQ(
+      ask_kubernetes("users set ann tickets 3").errors,
+      "fairlead: the scheduler on Kubernetes only answers queries; use `kubectl edit configmap "
+      "fairlead`\n");
+  EXPECT_EQ(ask_kubernetes("gpus cordon n0").exit_code, 2);
+  const Ended lone = fairlead("ps --http 127.0.0.1:1");
+  EXPECT_EQ(lone.exit_code, 2);
+  EXPECT_NE(lone.errors.find("--from"), std::string::npos) << lone.errors;
 }
 
 TEST_F(Commands, ASessionNeedsATerminal) {

@@ -1,4 +1,4 @@
-#include "fairlead/serve/dues.h"
+#include "fairlead/live/dues.h"
 
 #include "fairlead/base/overloaded.h"
 

@@ -1,4 +1,4 @@
-#include "fairlead/serve/job_book.h"
+#include "fairlead/live/job_book.h"
 
 #include "fairlead/base/overloaded.h"
 
@@ -29,7 +29,11 @@ void JobBook::on(const Record& record) {
                    entry(what.job).since = now_;
                  },
                  [&](const record::Place& what) { place(what); },
-                 [&](const OneOf<record::Stop, record::Held, record::Released> auto& what) {
+                 [&](const record::Stop& what) {
+                   if (!backend_.rests_in_place(what.job)) placed_.erase(what.job);
+                   entry(what.job).since = now_;
+                 },
+                 [&](const OneOf<record::Held, record::Released> auto& what) {
                    entry(what.job).since = now_;
                  },
                  [](const auto&) {},
@@ -58,7 +62,6 @@ void JobBook::end(JobId job, std::string_view reason) {
   const Jobs& jobs = tables_.jobs;
   GpuTime& served = served_.grow_to(jobs.user[job]);
   served = served + jobs.attained(job, now_);
-  done_.push_back(job);
 }
 
 }  // namespace fairlead

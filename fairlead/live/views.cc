@@ -1,10 +1,11 @@
-#include "fairlead/serve/views.h"
+#include "fairlead/live/views.h"
 
-#include "fairlead/http/prometheus.h"
 #include "fairlead/live/entitled_gpus.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <bit>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -24,41 +25,68 @@ json number_after(std::string_view text, std::string_view prefix) {
   return number;
 }
 
-std::string retries_text(const Submission* what) {
-  if (what == nullptr || what->failed.empty()) return "";
-  return fmt::format("{} of {} retries used", what->failed.size(), what->retries);
+std::string retries_text(const BackendFacts::JobFacts& facts) {
+  if (!facts.retries || facts.retries->used == 0) return "";
+  return fmt::format("{} of {} retries used", facts.retries->used, facts.retries->most);
 }
 
-json progress_of(const std::optional<LocalBackend::Told>& told) {
-  if (!told) return nullptr;
-  return {{"done", told->progress.done},
-          {"total", told->progress.total},
-          {"unit_per_s", told->unit_per_s}};
+json progress_of(const BackendFacts::JobFacts& facts) {
+  if (!facts.progress) return nullptr;
+  return {{"done", facts.progress->done},
+          {"total", facts.progress->total},
+          {"unit_per_s", facts.progress->unit_per_s}};
+}
+
+json seconds_or_null(Duration time) {
+  return time.ms == 0 ? json(nullptr) : json(to_seconds(time));
+}
+
+// Returns the GPUs of one slice by their numbers on its host.
+json numbers_of(std::uint32_t first, std::uint64_t mask) {
+  json numbers = json::array();
+  for (; mask != 0; mask &= mask - 1) {
+    numbers.push_back(first + static_cast<std::uint32_t>(std::countr_zero(mask)));
+  }
+  return numbers;
 }
 
 }  // namespace
 
-double hours(GpuTime time) { return gpu_seconds(time) / 3600; }
+FirstOnHost first_gpus_on_host(const Cluster& cluster) {
+  FirstOnHost first;
+  IdVector<HostId, std::uint32_t> next;
+  next.resize(cluster.hosts);
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    first.push_back(next[cluster.node_host[node]]);
+    next[cluster.node_host[node]] += cluster.node_gpus[node];
+  }
+  return first;
+}
 
-// The job on each GPU of the machine.
+// The job on each GPU of each node.
 struct Views::Gpus {
-  explicit Gpus(const Views& views)
-      : gpu_jobs(views.tables.cluster.gpus, JobId::none()), stopping(gpu_jobs.size(), false) {
+  explicit Gpus(const Views& views) : first(first_gpus_on_host(views.tables.cluster)) {
     const Tables& of = views.tables;
-    const FirstGpus& first = views.backend.first_gpus();
-    for (JobId job : of.running.members()) {
-      const auto masks = std::as_const(of.jobs.gangs).gpu_masks(of.jobs.last[job]);
-      for (auto gpu : machine_gpus(first, of.jobs.last_gang(job), masks)) gpu_jobs[gpu] = job;
+    for (NodeId node : ids<NodeId>(of.cluster.nodes())) {
+      jobs.push_back(std::vector<JobId>(of.cluster.node_gpus[node], JobId::none()));
     }
-    for (const auto& [run, busy] : of.stopping) {
-      for (const auto& [node, mask] : busy.gpus) {
-        const Slice slice{.node = node, .gpus = 1};
-        for (auto gpu : machine_gpus(first, {&slice, 1}, {&mask, 1})) stopping[gpu] = true;
+    stopping.resize(of.cluster.nodes());
+    for (JobId job : of.running.members()) {
+      const auto masks = of.jobs.gangs.gpu_masks(of.jobs.last[job]);
+      std::size_t i = 0;
+      for (Slice slice : of.jobs.last_gang(job)) {
+        for (std::uint64_t left = masks[i++]; left != 0; left &= left - 1) {
+          jobs[slice.node][static_cast<std::size_t>(std::countr_zero(left))] = job;
+        }
       }
     }
+    for (const auto& [run, busy] : of.stopping) {
+      for (const auto& [node, mask] : busy.gpus) stopping[node] |= mask;
+    }
   }
-  std::vector<JobId> gpu_jobs;
-  std::vector<bool> stopping;
+  FirstOnHost first;
+  IdVector<NodeId, std::vector<JobId>> jobs;
+  IdVector<NodeId, std::uint64_t> stopping;
 };
 
 json Views::foreign_on(std::uint32_t gpu) const {
@@ -75,18 +103,18 @@ json Views::node(NodeId node, const Gpus& of) const {
   const Tables::NodeState& state = tables.nodes[node];
   json gpus = json::array();
   for (std::uint32_t i = 0; i < cluster.node_gpus[node]; ++i) {
-    const std::uint32_t gpu = backend.first_gpus()[node] + i;
+    const std::uint32_t gpu = of.first[node] + i;
     const std::uint64_t bit = std::uint64_t{1} << i;
-    const bool is_busy = !of.gpu_jobs[gpu].is_none();
-    const char* says = is_busy                     ? "busy"
-                       : (state.up & bit) == 0     ? "down"
-                       : (state.closed & bit) != 0 ? "closed"
-                       : of.stopping[gpu]          ? "stopping"
-                                                   : "idle";
+    const JobId job = of.jobs[node][i];
+    const char* text = !job.is_none()                   ? "busy"
+                       : (state.up & bit) == 0          ? "down"
+                       : (state.closed & bit) != 0      ? "closed"
+                       : (of.stopping[node] & bit) != 0 ? "stopping"
+                                                        : "idle";
     gpus.push_back({{"index", gpu},
-                    {"state", says},
+                    {"state", text},
                     {"foreign", foreign_on(gpu)},
-                    {"job", is_busy ? json(of.gpu_jobs[gpu].row()) : json(nullptr)}});
+                    {"job", job.is_none() ? json(nullptr) : json(job.row())}});
   }
   return {{"name", cluster.node_names[node]},
           {"type", cluster.type_names[cluster.node_type[node]]},
@@ -98,7 +126,7 @@ json Views::cluster(Time now) const {
   const Gpus gpus(*this);
   json nodes = json::array();
   for (NodeId id : ids<NodeId>(tables.cluster.nodes())) nodes.push_back(node(id, gpus));
-  return {{"now_unix_ms", io.unix_ms(now)},
+  return {{"now_unix_ms", backend.unix_ms(now)},
           {"policy", policy},
           {"policy_options", policy_options},
           {"nodes", std::move(nodes)},
@@ -107,16 +135,21 @@ json Views::cluster(Time now) const {
 }
 
 json Views::jobs(Time now, std::string_view user, bool all) const {
+  const FirstOnHost first = first_gpus_on_host(tables.cluster);
   json list = json::array();
   for (JobId id : ids<JobId>(tables.jobs.size())) {
     if (!tables.jobs.has(id) || (!tables.jobs.is_here(id) && !all)) continue;
     if (!user.empty() && tables.users.names[tables.jobs.user[id]] != user) continue;
-    list.push_back(job(id, now));
+    list.push_back(job(id, now, first));
   }
   return {{"jobs", std::move(list)}};
 }
 
 json Views::job(JobId id, Time now) const {
+  return job(id, now, first_gpus_on_host(tables.cluster));
+}
+
+json Views::job(JobId id, Time now, const FirstOnHost& first) const {
   const Jobs& jobs = tables.jobs;
   const JobBook::Entry& entry = book.of(id);
   const auto state_text = [&]() -> std::string_view {
@@ -129,16 +162,13 @@ json Views::job(JobId id, Time now) const {
     const auto masks = jobs.gangs.gpu_masks(jobs.last[id]);
     std::size_t i = 0;
     for (Slice slice : jobs.last_gang(id)) {
-      on.push_back(
-          {{"node", tables.cluster.node_names[slice.node]},
-           {"gpus", machine_gpus(backend.first_gpus(), {&slice, 1}, masks.subspan(i++, 1))}});
+      on.push_back({{"node", tables.cluster.node_names[slice.node]},
+                    {"gpus", numbers_of(first[slice.node], masks[i++])}});
     }
   }
-  const Duration declared = entry.declared;
-  const Submission* what = backend.submission(id);
-  const Duration limit = what == nullptr ? Duration() : what->limit;
+  const BackendFacts::JobFacts facts = backend.of(id, now);
+  const json left = facts.retries ? json(facts.retries->most - facts.retries->used) : json(nullptr);
   const bool is_over = !jobs.is_here(id);
-  const Duration idle = backend.idle(id, now);
   const json exit_code =
       jobs.state[id] == JobState::kFinished ? json(0) : number_after(entry.reason, "exit code ");
   json view = {{"id", id.row()},
@@ -147,33 +177,23 @@ json Views::job(JobId id, Time now) const {
                {"model", jobs.model[id].is_none() ? "" : tables.models[jobs.model[id]]},
                {"gpus", jobs.gpus[id]},
                {"state", state_text()},
-               {"submitted_unix_ms", io.unix_ms(jobs.arrival[id])},
-               {"since_unix_ms", io.unix_ms(entry.since)},
-               {"finished_unix_ms", is_over ? json(io.unix_ms(entry.done)) : json(nullptr)},
+               {"submitted_unix_ms", backend.unix_ms(jobs.arrival[id])},
+               {"since_unix_ms", backend.unix_ms(entry.since)},
+               {"finished_unix_ms", is_over ? json(backend.unix_ms(entry.done)) : json(nullptr)},
                {"gpu_s", gpu_seconds(jobs.attained(id, now))},
                {"on", std::move(on)},
                {"restarts", entry.restarts()},
-               {"reason", entry.reason.empty() ? retries_text(what) : entry.reason},
+               {"reason", entry.reason.empty() ? retries_text(facts) : entry.reason},
                {"exit_code", exit_code},
                {"signal", number_after(entry.reason, "signal ")},
-               {"declared_s", declared.ms == 0 ? json(nullptr) : json(to_seconds(declared))},
-               {"limit_s", limit.ms == 0 ? json(nullptr) : json(to_seconds(limit))},
-               {"retries_left", what == nullptr ? json(nullptr) : json(what->retries_left())},
-               {"idle_s", idle.ms == 0 ? json(nullptr) : json(to_seconds(idle))},
-               {"progress", progress_of(backend.told(id))}};
+               {"declared_s", seconds_or_null(entry.declared)},
+               {"limit_s", seconds_or_null(facts.limit)},
+               {"retries_left", left},
+               {"idle_s", seconds_or_null(facts.idle)},
+               {"progress", progress_of(facts)}};
   const JobExtras extras = jobs.extras_of(id);
   JobExtras::each(extras, [&](const char* name, auto value, const auto&) { view[name] = value; });
   return view;
-}
-
-json Views::whole_job(JobId id, Time now) const {
-  json whole = job(id, now);
-  whole["log"] = io.log_path(id);
-  if (const Submission* what = backend.submission(id)) {
-    whole["command"] = what->command;
-    whole["folder"] = what->folder;
-  }
-  return whole;
 }
 
 json Views::users(Time now) const {
@@ -214,42 +234,17 @@ json Views::users(Time now) const {
   return {{"users", std::move(list)}};
 }
 
-std::string Views::metrics(Time now) const {
-  PrometheusText text;
-  text.family("gpus", "gauge", "GPUs by state.");
-  std::map<std::string, int> states;
-  const json nodes = cluster(now)["nodes"];
-  for (const json& node : nodes) {
-    for (const json& gpu : node["gpus"]) ++states[gpu["state"].get<std::string>()];
-  }
-  for (const auto& [state, count] : states) text.value({{"state", state}}, count);
-  text.family("jobs", "gauge", "Jobs that are here, by state.");
-  for (const auto& [state, jobs] : {std::pair("waiting", tables.waiting.members().size()),
-                                    std::pair("running", tables.running.members().size()),
-                                    std::pair("held", tables.held_until.size())}) {
-    text.value({{"state", state}}, static_cast<double>(jobs));
-  }
-  text.family("jobs_done_total", "counter", "Jobs that are done, by how they ended.");
-  const JobCounts& counts = tables.counts;
-  const std::int64_t cancelled = book.cancelled();  // which count as failed in the journal
-  for (const auto& [end, jobs] :
-       {std::pair("finished", counts.finished), std::pair("failed", counts.failed - cancelled),
-        std::pair("cancelled", cancelled), std::pair("rejected", counts.rejected)}) {
-    text.value({{"end", end}}, static_cast<double>(jobs));
-  }
+void Views::add_user_metrics(PrometheusText& text, Time now) const {
   const json list = users(now)["users"];
-  const auto by_user = [&](const char* field) {
+  const auto family = [&](const char* name, const char* kind, const char* help, const char* field) {
+    text.family(name, kind, help);
     for (const json& user : list) {
       text.value({{"user", user["name"].get<std::string>()}}, user[field].get<double>());
     }
   };
-  text.family("user_gpu_seconds_total", "counter", "GPU time served to each user's jobs.");
-  by_user("gpu_s");
-  text.family("user_entitled_gpus", "gauge", "GPUs that each user is entitled to now.");
-  by_user("entitled_gpus");
-  text.family("user_held_gpus", "gauge", "GPUs that each user's jobs have.");
-  by_user("held_gpus");
-  return text.text();
+  family("user_gpu_seconds_total", "counter", "GPU time served to each user's jobs.", "gpu_s");
+  family("user_entitled_gpus", "gauge", "GPUs that each user is entitled to now.", "entitled_gpus");
+  family("user_held_gpus", "gauge", "GPUs that each user's jobs have.", "held_gpus");
 }
 
 }  // namespace fairlead

@@ -1,6 +1,6 @@
-#include "fairlead/serve/dues.h"
+#include "fairlead/live/dues.h"
 
-#include "fairlead/local/machine.h"
+#include "fairlead/model/cluster_build.h"
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,9 @@ struct Told {
     return due ? due->behind_gpu_s : -1e9;
   }
 
-  Told() : tables(stand_in_machine("2xV100")->cluster), dues(tables) {
+  Told()
+      : tables(*build_cluster("here", {}, {{.name = "n0", .gpu_type = "V100", .gpus = 2}})),
+        dues(tables) {
     on(0, record::User{kAnn, "ann", 1});
     on(0, record::User{kBob, "bob", 1});
   }

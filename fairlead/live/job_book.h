@@ -4,7 +4,8 @@
 #include "fairlead/engine/tables.h"
 #include "fairlead/explain/present_waits.h"
 #include "fairlead/journal/journal.h"
-#include "fairlead/serve/dues.h"
+#include "fairlead/live/backend_facts.h"
+#include "fairlead/live/dues.h"
 
 #include <map>
 #include <string>
@@ -15,15 +16,16 @@ namespace fairlead {
 
 class JobBook : public RecordSink {
  public:
-  // A record must be applied to `tables` before it comes here.
-  explicit JobBook(const Tables& tables) : tables_(tables), dues_(tables) {}
+  // A record must be applied to `tables` before it comes here. REQUIRES: the arguments outlive this.
+  JobBook(const Tables& tables, const BackendFacts& backend)
+      : tables_(tables), backend_(backend), dues_(tables) {}
   void on(const Record& record) override;
 
   struct Entry {
     Time done = Time::never();
     Time since = Time::never();  // start of its present state
     Duration declared;           // duration by its user; zero: none given
-    std::uint32_t tasks = 0;     // number of placements on other GPUs than before
+    std::uint32_t tasks = 0;     // number of placements that started its processes
     std::string reason;          // reason of a failure, a rejection or a failed start
 
     std::uint32_t restarts() const { return tasks == 0 ? 0 : tasks - 1; }
@@ -34,8 +36,6 @@ class JobBook : public RecordSink {
   GpuTime served(UserId user) const { return served_.has(user) ? served_[user] : GpuTime(); }
   std::int64_t cancelled() const { return cancelled_; }
   const Dues& dues() const { return dues_; }
-  // Returns the jobs that ended since the last call.
-  std::vector<JobId> take_done() { return std::exchange(done_, {}); }
 
  private:
   // The GPUs of a job's last task, for all of its copies, and its state before that placement.
@@ -48,13 +48,13 @@ class JobBook : public RecordSink {
   Entry& entry(JobId job) { return jobs_.grow_to(job); }
 
   const Tables& tables_;
+  const BackendFacts& backend_;
   Dues dues_;
   PresentWaits waits_;
   Time now_;
   IdVector<JobId, Entry> jobs_;
   std::map<JobId, Placed> placed_;
   IdVector<UserId, GpuTime> served_;
-  std::vector<JobId> done_;
   std::int64_t cancelled_ = 0;
 };
 

@@ -1,0 +1,53 @@
+// Facts about jobs and GPUs that a daemon's backend has and the engine's tables lack, for the answers to clients.
+//
+// A daemon has one of these beside its tables. All functions are called on the daemon's thread, between two steps.
+#pragma once
+
+#include "fairlead/base/ids.h"
+#include "fairlead/base/units.h"
+#include "fairlead/io/io.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace fairlead {
+
+class BackendFacts {
+ public:
+  virtual ~BackendFacts() = default;
+
+  // Returns the calendar's milliseconds since 1970 at a time of the engine.
+  virtual std::int64_t unix_ms(Time t) const = 0;
+  // Returns the job's name within a sentence: "job 3 of ann", "ann/train".
+  virtual std::string name_of(JobId job) const = 0;
+  // Returns true if the processes of the job, once stopped, stay frozen on its GPUs. Its next placement there is then
+  // no restart.
+  virtual bool rests_in_place(JobId job) const = 0;
+
+  // Facts about a job of which a backend may know nothing.
+  struct JobFacts {
+    struct Retries {
+      std::size_t used = 0;  // starts after a bad end
+      std::size_t most = 0;
+    };
+    struct Progress {
+      double done = 0;   // units, for example steps
+      double total = 0;  // 0: not reported
+      double unit_per_s = 0;
+    };
+    Duration limit;  // on its time with GPUs; zero: none
+    std::optional<Retries> retries{};
+    Duration idle;  // time for which it has left all of its GPUs idle; zero: unknown, or not long
+    std::optional<Progress> progress{};
+  };
+  virtual JobFacts of(JobId, Time /*now*/) const { return {}; }
+  // Returns the processes on GPUs that belong to no job, by GPU. A backend that knows any has one host.
+  virtual std::span<const ForeignProcess> foreign() const { return {}; }
+  // Returns a sentence about the way to release a job that its user holds; empty: there is none.
+  virtual std::string release_hint(JobId) const { return {}; }
+};
+
+}  // namespace fairlead

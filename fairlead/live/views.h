@@ -1,0 +1,59 @@
+// The tables of a daemon as JSON for its clients, with units in the names of fields (docs/openapi.yaml). Every daemon
+// answers with these, so equal states have equal answers.
+#pragma once
+
+#include "fairlead/http/prometheus.h"
+#include "fairlead/live/backend_facts.h"
+#include "fairlead/live/job_book.h"
+#include "fairlead/policy/policy.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace fairlead {
+
+// The number of each node's first GPU on its host.
+using FirstOnHost = IdVector<NodeId, std::uint32_t>;
+// Returns these numbers: a host numbers its GPUs node by node. O(nodes).
+FirstOnHost first_gpus_on_host(const Cluster& cluster);
+
+struct Views {
+  // `options`: of the policy, in canonical form. REQUIRES: the arguments passed by reference outlive this; no node joins
+  // the tables; `book` gets every record.
+  Views(const BackendFacts& facts, const Tables& of, const Policy& decides, std::string options)
+      : backend(facts),
+        tables(of),
+        book(of, facts),
+        policy(decides.name()),
+        policy_options(std::move(options)),
+        traits(decides.traits()) {}
+
+  const BackendFacts& backend;
+  const Tables& tables;
+  JobBook book;
+  const std::string policy;
+  const std::string policy_options;
+  const PlacementTraits* const traits;  // traits of the policy; null: PlacementTraits()
+
+  // `now`: the time of the answer.
+  nlohmann::json cluster(Time now) const;
+  // Returns the jobs of `user`, or of all users if it is empty. Ended jobs are included if `all`. O(jobs + nodes).
+  nlohmann::json jobs(Time now, std::string_view user, bool all) const;
+  // O(nodes).
+  nlohmann::json job(JobId job, Time now) const;
+  // O((users + jobs) log users).
+  nlohmann::json users(Time now) const;
+  // Adds the families about users: GPU time, entitlement, GPUs in use. Costs as users().
+  void add_user_metrics(PrometheusText& text, Time now) const;
+
+ private:
+  struct Gpus;
+  nlohmann::json node(NodeId node, const Gpus& gpus) const;
+  nlohmann::json job(JobId job, Time now, const FirstOnHost& first) const;
+  nlohmann::json foreign_on(std::uint32_t gpu) const;
+};
+
+}  // namespace fairlead

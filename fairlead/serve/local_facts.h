@@ -1,0 +1,29 @@
+// The facts of one machine for the answers to clients: the submissions, progress and idle GPUs of jobs, foreign
+// processes, and the calendar.
+#pragma once
+
+#include "fairlead/live/backend_facts.h"
+#include "fairlead/local/local_backend.h"
+
+namespace fairlead {
+
+class LocalFacts : public BackendFacts {
+ public:
+  // REQUIRES: the arguments outlive this.
+  LocalFacts(Io& io, const Tables& tables, const LocalBackend& backend)
+      : io_(io), tables_(tables), backend_(backend) {}
+
+  std::int64_t unix_ms(Time t) const override { return io_.unix_ms(t); }
+  std::string name_of(JobId job) const override;
+  bool rests_in_place(JobId) const override { return true; }
+  JobFacts of(JobId job, Time now) const override;
+  std::span<const ForeignProcess> foreign() const override { return backend_.foreign(); }
+  std::string release_hint(JobId job) const override;
+
+ private:
+  Io& io_;
+  const Tables& tables_;
+  const LocalBackend& backend_;
+};
+
+}  // namespace fairlead
