@@ -30,6 +30,7 @@ struct Flags {
   std::string copies;
   std::int64_t round_steps = 0;
   bool is_plain = false;
+  bool has_no_hook = false;
   bool has_terminal = false;  // `run` alone
 };
 
@@ -68,6 +69,8 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("N");
   app.add_flag("--plain", flags.is_plain, "for --copies: use their plain mean, without momentum")
       ->needs("--copies");
+  app.add_flag("--no-hook", flags.has_no_hook,
+               "start its Python processes without the hook that counts optimizer steps");
   add_socket_flag(app, flags.socket);
   app.allow_extras();  // an unknown flag gets an error that explains where to put it
 }
@@ -163,6 +166,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
     FL_TRY_ASSIGN(limit_s, parse_span_s(flags.limit));
     request["limit_s"] = limit_s;
   }
+  if (flags.has_no_hook) request["hook"] = false;
   if (flags.has_terminal) request["terminal"] = true;
   return request;
 }

@@ -329,10 +329,10 @@ void SimIo::forget(TaskId task) {
   tasks_.forget(task);
 }
 
-std::string SimIo::progress(TaskId task) {
-  if (!call(IoCall::kProgress)) return "";
+TaskReports SimIo::reports(TaskId task, std::uint64_t output_from) {
+  if (!call(IoCall::kProgress)) return {};
   settle_tasks();
-  return tasks_.progress(now_, task);
+  return {.progress = tasks_.progress(now_, task), .output_begin = output_from};
 }
 
 std::string SimIo::log_path(JobId job) { return fmt::format("/log/{}", job.row()); }

@@ -48,7 +48,7 @@ class TaskProcesses {
   void kill(TaskId task);
   std::vector<TaskStatus> all();
   void forget(TaskId task);
-  std::string progress(TaskId task) const;
+  TaskReports reports(TaskId task, std::uint64_t output_from) const;
   std::string log_path(JobId job) const;
   std::string progress_path(TaskId task) const;
 

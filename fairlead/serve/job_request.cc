@@ -54,8 +54,8 @@ class Fields {
     return list;
   }
 
-  Result<bool> flag(const char* field) const {
-    if (!object_.contains(field)) return false;
+  Result<bool> flag(const char* field, bool fallback) const {
+    if (!object_.contains(field)) return fallback;
     if (!object_[field].is_boolean()) return input_error("{} must be true or false", field);
     return object_[field].get<bool>();
   }
@@ -153,9 +153,11 @@ Result<Submission> parse_submission_of(const json& object) {
   FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
   FL_TRY_ASSIGN(retries, fields.number("retries", 0, 0, kRetriesMax));
   FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
-  FL_TRY_ASSIGN(has_terminal, fields.flag("terminal"));
+  FL_TRY_ASSIGN(has_terminal, fields.flag("terminal", false));
   if (has_terminal && processes != 1)
     return input_error("terminal: only a job of one process can have one");
+  FL_TRY_ASSIGN(has_hook, fields.flag("hook", true));
+  submission.has_hook = has_hook;
   submission.has_terminal = has_terminal;
   submission.command = std::move(command);
   submission.environment = std::move(environment);

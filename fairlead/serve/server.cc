@@ -194,7 +194,7 @@ class LiveServer : public Server {
   void make_parts() {
     const Tables& tables = engine_->tables();
     book_.emplace(tables);
-    backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_);
+    backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_, options_.hook);
     world_.set_backend(*backend_);
     views_.emplace(Views{io_, tables, *book_, *backend_, std::string(policy_->name()),
                          policy_options_, policy_->traits()});

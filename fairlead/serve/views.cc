@@ -29,11 +29,20 @@ std::string retries_text(const Submission* what) {
   return fmt::format("{} of {} retries used", what->failed.size(), what->retries);
 }
 
-json progress_of(const std::optional<LocalBackend::Told>& told) {
-  if (!told) return nullptr;
-  return {{"done", told->progress.done},
-          {"total", told->progress.total},
-          {"unit_per_s", told->unit_per_s}};
+json progress_of(const Sensors* sensors) {
+  const auto done = sensors == nullptr ? std::nullopt : sensors->done();
+  if (!done) return nullptr;
+  return {{"done", done->progress.done},
+          {"total", done->progress.total},
+          {"unit_per_s", done->unit_per_s}};
+}
+
+json speed_of(const Sensors* sensors) {
+  const auto speed = sensors == nullptr ? std::nullopt : sensors->speed();
+  if (!speed) return nullptr;
+  return {{"unit_per_s", speed->unit_per_s},
+          {"unit", speed->unit},
+          {"sensor", sensor_name(speed->sensor)}};
 }
 
 }  // namespace
@@ -160,7 +169,8 @@ json Views::job(JobId id, Time now) const {
                {"limit_s", limit.ms == 0 ? json(nullptr) : json(to_seconds(limit))},
                {"retries_left", what == nullptr ? json(nullptr) : json(what->retries_left())},
                {"idle_s", idle.ms == 0 ? json(nullptr) : json(to_seconds(idle))},
-               {"progress", progress_of(backend.told(id))}};
+               {"progress", progress_of(backend.sensors(id))},
+               {"speed", speed_of(backend.sensors(id))}};
   const JobExtras extras = jobs.extras_of(id);
   JobExtras::each(extras, [&](const char* name, auto value, const auto&) { view[name] = value; });
   return view;

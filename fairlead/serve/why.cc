@@ -36,6 +36,7 @@ class Why {
     if (const Duration idle = views_.backend.idle(job_, now_); idle.ms > 0) {
       lines_.push_back(fmt::format("Its GPUs have been idle for {} min.", idle.ms / 60'000));
     }
+    speed_line();
     limit_line();
     retries_line();
     foreign_lines();
@@ -77,6 +78,17 @@ class Why {
       lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) is not a Fairlead job.", process.gpu,
                                    process.name, process.user, process.pid));
     }
+  }
+
+  void speed_line() {
+    const Sensors* sensors = views_.backend.sensors(job_);
+    const auto speed = sensors == nullptr ? std::nullopt : sensors->speed();
+    if (!speed) return;
+    const double per_s = speed->unit_per_s;
+    lines_.push_back(
+        fmt::format("speed: {} {}/s, measured from {}",
+                    per_s < 100 ? fmt::format("{:.3g}", per_s) : fmt::format("{:.0f}", per_s),
+                    speed->unit, sensor_text(speed->sensor)));
   }
 
   void limit_line() {
