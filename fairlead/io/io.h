@@ -166,7 +166,7 @@ class Io {
   virtual std::vector<TaskStatus> tasks() = 0;
   // Removes the files of an ended task. Its name stays used.
   virtual void forget(TaskId task) = 0;
-  // Returns what a task has reported of its progress, and its job's output from byte `output_from` on. The output
+  // Returns the reports of a task's progress, and its job's output from byte `output_from` on. The output
   // begins at its end if that is before `output_from`.
   virtual TaskReports reports(TaskId task, std::uint64_t output_from) = 0;
   // Returns the file to which all tasks of a job append their output; its owner can read it.

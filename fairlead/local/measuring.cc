@@ -34,7 +34,7 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
       fmt::format("{}/{}", tables_.users.names[jobs.user[id]],
                   jobs.model[id].is_none() ? "" : tables_.models[jobs.model[id]]);
   const auto gpus = static_cast<double>(task.gpus.size());
-  // Of the gang that it asked for, the reference has speed 1.
+  // Speed 1 is the reference on the gang that the job asks for.
   const double rate =
       std::min(references_.relative(model, task.sensors, gpus) * gpus / jobs.gpus[id], kRateMax);
   if (task.told_rate > 0 && std::abs(rate / task.told_rate - 1) < kRateStep) return;

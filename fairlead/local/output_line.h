@@ -1,7 +1,7 @@
 // Progress in a line that a training program prints anyway.
 //
-// Each format is the one of a known program, and a line that only resembles it is no progress: a wrong speed is worse
-// than none. tests/data/output/progress.tsv has lines of each program with their source, and lines that are no progress.
+// Each format is the one of a known program. A line that only resembles it is ignored: a wrong speed is worse than none.
+// tests/data/output/progress.tsv has lines of each program with their source, and lines that are ignored.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct PrintedStep {
   friend bool operator==(const PrintedStep&, const PrintedStep&) = default;
 };
 
-// Parses a line without escape sequences (plain_line). Nullopt if it is no progress of a training. Costs O(length).
+// Parses a line without escape sequences (plain_line). Nullopt: it is not the progress of a training. Costs O(length).
 std::optional<PrintedStep> parse_output_line(std::string_view line);
 
 // Returns the text as a terminal would show it: without ANSI escape sequences and control characters.

@@ -30,7 +30,7 @@ class OutputMeter {
 
   // Returns the steps of the series that counts; nullopt: there is none yet. The total is of the whole job, or 0.
   std::optional<Progress> last() const;
-  // Returns its steps per second of running: the measured ones, or those that the program prints.
+  // Returns its steps per second of running: as measured, or as the program prints them.
   std::optional<double> rate() const;
 
  private:

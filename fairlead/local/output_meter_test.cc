@@ -25,7 +25,7 @@ class OutputMeterTest : public testing::Test {
     meter_.read(at(s), begin, std::string_view(output_).substr(begin));
   }
 
-  std::string output_ = "step 900: loss 0.1\n";  // of an earlier task
+  std::string output_ = "step 900: loss 0.1\n";  // an earlier task printed it
   OutputMeter meter_;
 };
 

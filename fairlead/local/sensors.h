@@ -26,14 +26,14 @@ class Sensors {
   // Notes that the task works from `now` on; pause(): it stops.
   void run(Time now);
   void pause(Time now);
-  // Reads what the task reports; output_next(): the byte of the output from which it needs that.
+  // Reads the reports of a task; output_next(): the byte of the output from which they are needed.
   void look(Time now, const TaskReports& reports);
   std::uint64_t output_next() const { return output_.next(); }
 
   struct Speed {
     Sensor sensor = Sensor::kReports;
-    double unit_per_s = 0;  // of running
-    std::string unit;       // "steps"
+    double unit_per_s = 0;
+    std::string unit;  // "steps"
   };
   // Returns the speed by the best sensor that has measured one.
   std::optional<Speed> speed() const;
