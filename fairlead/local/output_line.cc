@@ -315,6 +315,17 @@ double rate_in(std::string_view text) {
   return 0;
 }
 
+// Returns whether a text in lower case names a loss: "loss", "train_loss", not "lossless".
+bool has_loss(std::string_view text) {
+  constexpr std::string_view kLoss = "loss";
+  for (std::size_t at = text.find(kLoss); at != text.npos; at = text.find(kLoss, at + 1)) {
+    const std::size_t end = at + kLoss.size();
+    const bool begins = at == 0 || !is_letter(text[at - 1]);
+    if (begins && (end == text.size() || !is_letter(text[end]))) return true;
+  }
+  return false;
+}
+
 // "step 100/5000: loss 0.5", "Step: 100, Loss: 0.5", "completed step: 100, seconds: 0.5, ... loss: 9.8".
 std::optional<PrintedStep> plain(std::string_view line) {
   PrintedStep step{.format = "step"};
@@ -334,8 +345,7 @@ std::optional<PrintedStep> plain(std::string_view line) {
   }
   const std::string_view rest = scan.rest();
   if (rest.empty() || !has(" \t,:;|-]", rest.substr(0, 1))) return std::nullopt;
-  const std::size_t loss = rest.find("loss");
-  if (loss == rest.npos || (loss > 0 && is_letter(rest[loss - 1]))) return std::nullopt;
+  if (!has_loss(rest)) return std::nullopt;
   step.step_per_s = rate_in(rest);
   if (is_maxtext && scan.take(", seconds: ")) step.step_per_s = per_s(scan.number().value_or(0));
   return step;

@@ -15,7 +15,8 @@
 namespace fairlead {
 
 enum class Sensor : std::uint8_t { kReports, kHook, kOutput };
-constexpr std::array kSensors = {Sensor::kReports, Sensor::kHook, Sensor::kOutput};
+inline constexpr std::array<Sensor, 3> kSensors = {Sensor::kReports, Sensor::kHook,
+                                                   Sensor::kOutput};
 // "reports", "hook", "output": the names in the API.
 std::string_view sensor_name(Sensor sensor);
 // "its progress reports", "its optimizer steps", "its output".
