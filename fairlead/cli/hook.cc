@@ -30,7 +30,7 @@ bool is_there(const std::filesystem::path& path, std::string_view text) {
 }  // namespace
 
 Result<std::filesystem::path> write_hook(const std::filesystem::path& folder) {
-  const std::filesystem::path hook = std::filesystem::absolute(folder) / "hook";
+  std::filesystem::path hook = std::filesystem::absolute(folder) / "hook";
   std::error_code error;
   std::filesystem::create_directories(hook, error);
   // The umask of a daemon lets no other user read its files.

@@ -122,33 +122,38 @@ bool is_training(std::string_view label, bool& is_epoch) {
          has(text, "loss") || has(text, "tuning");
 }
 
+// Returns the text without the digits at its end.
+std::string_view without_digits(std::string_view text) {
+  return text.substr(0, text.find_last_not_of("0123456789") + 1);
+}
+
+// Takes off "120/1000 [00:10<01:13,": the part of tqdm's bar behind the picture.
+bool take_bar(Scan& scan, PrintedStep& step) {
+  scan.skip();
+  return scan.done_of_total(step) && scan.take(" [") && scan.skip("0123456789:") &&
+         scan.take("<") && scan.skip("0123456789:?") && scan.take(",");
+}
+
+// Takes off "120it [00:10,": tqdm without a total.
+bool take_count(Scan& scan, PrintedStep& step) {
+  const auto done = scan.count();
+  step.done = done.value_or(0);
+  return done && scan.take("it [") && scan.skip("0123456789:") && scan.take(",");
+}
+
 // " 12%|█▏        | 120/1000 [00:10<01:13, 11.98it/s, loss=0.5]", and "120it [00:10, 11.98it/s]": tqdm, with which
 // Hugging Face and Lightning print too.
 std::optional<PrintedStep> tqdm(std::string_view line) {
   PrintedStep step{.format = "tqdm"};
-  Scan scan(line);
-  std::string_view label;
-  if (const std::size_t percent = line.find("%|"); percent != line.npos) {
-    const std::size_t before = line.substr(0, percent).find_last_not_of("0123456789");
-    label = line.substr(0, before == line.npos ? 0 : before + 1);
-    scan = Scan(line.substr(percent + 2));
-    if (!scan.skip_past("|")) return std::nullopt;
-    scan.skip();
-    if (!scan.done_of_total(step) || !scan.take(" [")) return std::nullopt;
-    if (!scan.skip("0123456789:") || !scan.take("<")) return std::nullopt;
-    if (!scan.skip("0123456789:?") || !scan.take(",")) return std::nullopt;
-  } else {
-    const std::size_t bracket = line.find("it [");
-    if (bracket == line.npos) return std::nullopt;
-    const std::size_t before = line.substr(0, bracket).find_last_not_of("0123456789");
-    label = line.substr(0, before == line.npos ? 0 : before + 1);
-    if (!label.empty() && !label.ends_with(": ")) return std::nullopt;
-    scan = Scan(line.substr(label.size()));
-    const auto done = scan.count();
-    if (!done || !scan.take("it [") || !scan.skip("0123456789:") || !scan.take(","))
-      return std::nullopt;
-    step.done = *done;
-  }
+  const std::size_t percent = line.find("%|");
+  const bool is_bar = percent != line.npos;
+  const std::string_view label =
+      without_digits(line.substr(0, is_bar ? percent : line.find("it [")));
+  if (!is_bar && !label.empty() && !label.ends_with(": ")) return std::nullopt;
+  Scan scan(is_bar ? line.substr(percent + 2) : line.substr(label.size()));
+  const bool is_read =
+      is_bar ? scan.skip_past("|") && take_bar(scan, step) : take_count(scan, step);
+  if (!is_read) return std::nullopt;
   scan.skip();
   const auto rate = take_rate(scan);
   if (!rate || !is_training(trimmed(label), step.is_epoch)) return std::nullopt;
@@ -340,7 +345,7 @@ std::optional<PrintedStep> plain(std::string_view line) {
   if (!scan.done_of_total(step)) {
     scan = at;
     const auto done = scan.count();
-    if (!done || scan.rest().starts_with("/") || scan.rest().starts_with(".")) return std::nullopt;
+    if (!done || scan.rest().starts_with('/') || scan.rest().starts_with('.')) return std::nullopt;
     step = {.format = "step", .done = *done};
   }
   const std::string_view rest = scan.rest();
