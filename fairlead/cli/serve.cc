@@ -2,6 +2,7 @@
 
 #include "fairlead/base/parse.h"
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/hook.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/cli/service.h"
@@ -39,6 +40,7 @@ struct Flags {
   double grace_s = 60;
   std::uint64_t seed = 0;
   bool use_signals = false;
+  bool has_no_hook = false;
   bool install = false;
   bool uninstall = false;
 };
@@ -170,6 +172,10 @@ Status serve(const CLI::App& app, const Flags& flags) {
                      .policy = flags.policy,
                      .seed = flags.seed,
                      .grace = Duration{static_cast<std::int64_t>(flags.grace_s * 1000)}};
+  if (!flags.has_no_hook) {
+    FL_TRY_ASSIGN(hook, write_hook(options.folder));
+    given.hook = hook.string();
+  }
   if (port != 0) {
     given.http_address = fmt::format("127.0.0.1:{}", port);
     FL_TRY_ASSIGN(token, http_token(*io));
@@ -241,6 +247,8 @@ Command add_serve(CLI::App& root) {
       ->capture_default_str();
   app->add_flag("--signals", flags->use_signals,
                 "suspend jobs by SIGSTOP, even if cgroups could freeze them");
+  app->add_flag("--no-hook", flags->has_no_hook,
+                "start the jobs' Python processes without the hook that counts optimizer steps");
   auto* install = app->add_flag("--install", flags->install,
                                 "make it a service of systemd, with these flags, and start it");
   app->add_flag("--uninstall", flags->uninstall, "stop that service and remove it; jobs run on")

@@ -21,15 +21,19 @@ namespace {
 
 using nlohmann::json;
 
+// By value of the field `pinned` of a request.
+const std::vector<std::string> kMoves = {"yes", "no", "auto"};
+
 struct Flags {
   std::string socket, name, model, time, limit;
   std::int64_t gpus = 1;
   std::int64_t processes = 1;
   std::int64_t retries = 0;
   std::vector<std::string> types;
-  std::string copies;
+  std::string copies, moves;
   std::int64_t round_steps = 0;
   bool is_plain = false;
+  bool has_no_hook = false;
   bool has_terminal = false;  // `run` alone
 };
 
@@ -61,6 +65,12 @@ void add_flags(CLI::App& app, Flags& flags) {
                  "copies that it may train as, on as many nodes of different speed: max, or a "
                  "number; its command has to know how (docs/copies.md)")
       ->type_name("N");
+  app.add_option("--moves", flags.moves,
+                 "whether the job saves its work when it gets SIGTERM, so that it may move to "
+                 "other GPUs; auto "
+                 "looks whether its processes have a handler (default)")
+      ->check(CLI::IsMember(kMoves))
+      ->type_name("yes|no|auto");
   app.add_option("--round-steps", flags.round_steps,
                  "for --copies: steps between two exchanges (fairlead tracker --help)")
       ->check(CLI::PositiveNumber)
@@ -68,6 +78,8 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("N");
   app.add_flag("--plain", flags.is_plain, "for --copies: use their plain mean, without momentum")
       ->needs("--copies");
+  app.add_flag("--no-hook", flags.has_no_hook,
+               "start its Python processes without the hook that counts optimizer steps");
   add_socket_flag(app, flags.socket);
   app.allow_extras();  // an unknown flag gets an error that explains where to put it
 }
@@ -155,6 +167,8 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
                   {"gpus", flags.gpus},       {"processes", flags.processes},
                   {"retries", flags.retries}, {"copies_max", copies}};
   if (!flags.types.empty()) request["types"] = flags.types;
+  if (!flags.moves.empty())
+    request["pinned"] = std::ranges::find(kMoves, flags.moves) - kMoves.begin();
   if (!flags.time.empty()) {
     FL_TRY_ASSIGN(declared_s, parse_span_s(flags.time));
     request["declared_s"] = declared_s;
@@ -163,6 +177,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
     FL_TRY_ASSIGN(limit_s, parse_span_s(flags.limit));
     request["limit_s"] = limit_s;
   }
+  if (flags.has_no_hook) request["hook"] = false;
   if (flags.has_terminal) request["terminal"] = true;
   return request;
 }

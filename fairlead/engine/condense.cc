@@ -58,6 +58,8 @@ class Condensed {
       add(record::Carried{job, before, jobs_.attained(job, now_), work_.done(job)});
       const WorkLeft left = work_.left(job);
       if (left.source >= WorkSource::kDeclared) add(record::Reported{job, left.left});
+      const bool was_pinned = jobs_.extras_of(job).pinned != kMayMove;
+      if (jobs_.keeps_no_work(job) != was_pinned) add(record::Pinned{job, !was_pinned});
     }
   }
 

@@ -158,6 +158,7 @@ Status Engine::decide(bool only_woke) {
                   .running = tables_.running.members()};
   policy_->decide(view, plan_);
   ++counts_.decisions;
+  plan_.make_way(tables_.running.members());
   collect_changes();
   drop_unchanged();
   const bool keeps_the_rules = plan_.misuse().what.empty() && plan_.open_.empty();
@@ -224,7 +225,7 @@ Status Engine::check_gang(JobId job) const {
     const Gang gang = first_copy(left);
     left = left.subspan(gang.size());
     const std::uint32_t gpus = gpus_of(gang);
-    if (gpus < gpus_min || gpus > gpus_max) {
+    if ((gpus < gpus_min || gpus > gpus_max) && !jobs_.is_pinned(job)) {
       return misuse(job, fmt::format("place: a gang of {} GPUs, where {} to {} are allowed", gpus,
                                      gpus_min, gpus_max));
     }
@@ -299,11 +300,12 @@ void Engine::collect_changes() {
   }
 }
 
-// Drops the changes of jobs that end up with the same gang as before.
+// Drops the changes of jobs that end up with the same gang as before, unless a pinned job needs its GPUs.
 void Engine::drop_unchanged() {
   std::erase_if(changes_, [this](const Change& change) {
     const GangRef after = plan_.gangs_[change.job];
     if (!equal(jobs_.gangs.gang(change.before), jobs_.gangs.gang(after))) return false;
+    if (plan_.is_in_the_way(change.job, change.before)) return false;
     plan_.gangs_[change.job] = change.before;
     jobs_.gangs.release(after);
     return true;
@@ -322,8 +324,12 @@ void Engine::commit() {
     log(record::Stop{
         .job = change.job, .cause = change.cause, .is_reported = backend_->reports_steps()});
   }
-  // Jobs that resume in place get their GPUs before others take the lowest free ones.
-  for (Change& change : changes_) change.keeps_gpus = keep_gpus(change.job);
+  // Jobs that resume in place get their GPUs before others take the lowest free ones, pinned jobs first.
+  for (const bool pinned : {true, false}) {
+    for (Change& change : changes_) {
+      if (jobs_.is_pinned(change.job) == pinned) change.keeps_gpus = keep_gpus(change.job);
+    }
+  }
   for (const Change& change : changes_) {
     if (plan_.has_gang(change.job)) add_place_steps(change.job, change.keeps_gpus);
   }
@@ -385,6 +391,7 @@ void Engine::keep_gangs_of_steps() {
     step.gpu_masks = std::span<const std::uint64_t>(step_gangs_.masks).subspan(at, size);
     at += size;
     if (step.kind == Step::Kind::kPlace && step.copy == 0) {
+      plan_.unpin(step.job, plan_.gangs_[step.job]);
       jobs_.gangs.release(std::exchange(plan_.gangs_[step.job], {}));
     }
   }
@@ -438,6 +445,7 @@ void Engine::log_place(const Step& step) {
                     .copy = step.copy});
   for (Slice slice : step.gang) granted_[slice.node] = 0;
   plan_.gangs_[step.job] = jobs_.last[step.job];
+  plan_.pin(step.job, jobs_.last[step.job]);
 }
 
 }  // namespace fairlead

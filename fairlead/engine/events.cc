@@ -117,6 +117,13 @@ bool Engine::apply_job_event(const Event& event) {
       return true;
     case EventKind::kReported:
       return report(event);
+    case EventKind::kPinned:
+      if (!jobs_.is_here(event.job) || jobs_.keeps_no_work(event.job) == event.is_pinned)
+        return false;
+      plan_.unpin(event.job, plan_.gangs_[event.job]);
+      log(record::Pinned{event.job, event.is_pinned});
+      plan_.pin(event.job, plan_.gangs_[event.job]);
+      return true;
     default:
       return false;
   }
@@ -148,6 +155,8 @@ bool Engine::arrive(JobSpec spec) {
     return true;
   }
   spec.types = types;
+  // Copies exchange their work through a checkpoint, which a pinned job does not have.
+  if (spec.extras.pinned != kMayMove) spec.extras.copies_max = 1;
   standstill_.on_arrival(now_, !has_jobs(tables_));
   log(record::Arrived{spec});
   add_job(spec.job);
@@ -350,6 +359,7 @@ bool Engine::bring_gpus_up(NodeId node, std::uint64_t gpus) {
 
 // The GPUs of the node that policies may count on have changed.
 void Engine::refresh_capacity(NodeId node) {
+  plan_.set_usable(node, tables_.nodes[node].usable());
   const auto usable = static_cast<std::uint32_t>(std::popcount(tables_.nodes[node].usable()));
   const std::uint32_t before = plan_.free_.capacity(node);
   if (usable == before) return;

@@ -271,6 +271,10 @@ class RecordedWorld : public Backend {
     events_.push_back(
         {.kind = EventKind::kTickets, .user = tickets.user, .tickets = tickets.tickets});
   }
+  void add(const record::Pinned& pinned) {
+    add_job(EventKind::kPinned, pinned.job);
+    events_.back().is_pinned = pinned.is_pinned;
+  }
   void add(const auto& /*what the engine writes of itself*/) {}
 
   Backend& world_;

@@ -38,57 +38,61 @@ void Engine::restore(const Record& record) {
     known_.on_run_end(job);
     known_work_.on_run_end(job, lost);
   };
-  std::visit(Overloaded{
-                 [&](const OneOf<record::Finished, record::Failed, record::Cancelled, record::Stop,
-                                 record::StartFailed> auto& what) { lose(what.job, {}); },
-                 [&](const record::Evicted& evicted) { lose(evicted.job, evicted.lost); },
-                 [&](const record::Speed& speed) {
-                   known_.on_rate(speed.job, speed.rate);
-                   known_work_.on_rate(speed.job, speed.rate);
-                 },
-                 [](const auto&) {},
-             },
-             record.what);
+  std::visit(
+      Overloaded{
+          [&](const OneOf<record::Finished, record::Failed, record::Cancelled, record::Stop,
+                          record::StartFailed> auto& what) { lose(what.job, {}); },
+          [&](const record::Evicted& evicted) { lose(evicted.job, evicted.lost); },
+          [&](const record::Pinned& pinned) { plan_.unpin(pinned.job, plan_.gangs_[pinned.job]); },
+          [&](const record::Speed& speed) {
+            known_.on_rate(speed.job, speed.rate);
+            known_work_.on_rate(speed.job, speed.rate);
+          },
+          [](const auto&) {},
+      },
+      record.what);
   tables_.apply(record);
-  std::visit(Overloaded{
-                 [&](const record::Arrived& arrived) {
-                   add_job(arrived.asked.job);
-                   known_work_.on_arrived(arrived.asked.job, arrived.asked.work);
-                 },
-                 [&](const record::Rejected& rejected) { add_job(rejected.asked.job); },
-                 [&](const record::Node&) {
-                   if (!plan_.free_.has(NodeId(tables_.cluster.nodes() - 1)))
-                     plan_.free_.add_node();
-                 },
-                 [&](const record::Place& place) {
-                   for (Slice slice : place.gang) plan_.free_.take(slice.node, slice.gpus);
-                   plan_.gangs_[place.job] = jobs_.last[place.job];
-                   known_.on_run_begin(place.job, place.gang, place.rate);
-                   if (!place.is_reported) known_.on_start(place.job, place.gang, place.overhead);
-                   known_work_.on_run_begin(place.job, place.rate, place.overhead);
-                 },
-                 [&](const record::Started& started) {
-                   known_.on_start(started.job, jobs_.last_gang(started.job), {});
-                 },
-                 [&](const record::Reported& reported) {
-                   known_work_.on_report(reported.job, reported.left);
-                 },
-                 [&](const record::Carried& carried) {
-                   known_work_.on_carried(carried.job, carried.done);
-                 },
-                 [&](const record::Finished& finished) { known_work_.on_finished(finished.job); },
-                 [&](const record::StartFailed& failed) {
-                   retries_.push({failed.retry, failed.job});
-                 },
-                 [&](const OneOf<record::GpusDown, record::GpusUp, record::Closed,
-                                 record::Uncordoned> auto& what) {
-                   const std::uint64_t usable = tables_.nodes[what.node].usable();
-                   plan_.free_.set_gpus(what.node,
-                                        static_cast<std::uint32_t>(std::popcount(usable)));
-                 },
-                 [](const auto&) {},
-             },
-             record.what);
+  std::visit(
+      Overloaded{
+          [&](const record::Arrived& arrived) {
+            add_job(arrived.asked.job);
+            known_work_.on_arrived(arrived.asked.job, arrived.asked.work);
+          },
+          [&](const record::Rejected& rejected) { add_job(rejected.asked.job); },
+          [&](const record::Node&) {
+            if (!plan_.free_.has(NodeId(tables_.cluster.nodes() - 1))) plan_.free_.add_node();
+          },
+          [&](const record::Place& place) {
+            for (Slice slice : place.gang) plan_.free_.take(slice.node, slice.gpus);
+            plan_.gangs_[place.job] = jobs_.last[place.job];
+            plan_.pin(place.job, jobs_.last[place.job]);
+            known_.on_run_begin(place.job, place.gang, place.rate);
+            if (!place.is_reported) known_.on_start(place.job, place.gang, place.overhead);
+            known_work_.on_run_begin(place.job, place.rate, place.overhead);
+          },
+          [&](const record::Started& started) {
+            known_.on_start(started.job, jobs_.last_gang(started.job), {});
+          },
+          [&](const record::Reported& reported) {
+            known_work_.on_report(reported.job, reported.left);
+          },
+          [&](const record::Carried& carried) {
+            known_work_.on_carried(carried.job, carried.done);
+          },
+          [&](const record::Finished& finished) { known_work_.on_finished(finished.job); },
+          [&](const record::Pinned& pinned) { plan_.pin(pinned.job, plan_.gangs_[pinned.job]); },
+          [&](const record::StartFailed& failed) {
+            retries_.push({failed.retry, failed.job});
+          },
+          [&](const OneOf<record::GpusDown, record::GpusUp, record::Closed,
+                          record::Uncordoned> auto& what) {
+            const std::uint64_t usable = tables_.nodes[what.node].usable();
+            plan_.set_usable(what.node, usable);
+            plan_.free_.set_gpus(what.node, static_cast<std::uint32_t>(std::popcount(usable)));
+          },
+          [](const auto&) {},
+      },
+      record.what);
 }
 
 // Stops all running jobs and reports every job as an arrival, for a policy that does not know them.

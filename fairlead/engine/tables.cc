@@ -194,6 +194,11 @@ void Tables::on(const record::Carried& carried) {
   jobs.run[carried.job] = carried.run;
 }
 
+void Tables::on(const record::Pinned& pinned) {
+  FL_CHECK(jobs.is_here(pinned.job), "job {} is not here", pinned.job.row());
+  jobs.cannot_move.grow_to(pinned.job) = pinned.is_pinned ? 1 : 0;
+}
+
 void Tables::on(const record::Place& place) {
   const JobId job = place.job;
   const std::uint32_t gpus = gpus_of(place.gang);

@@ -10,6 +10,7 @@
 // through CheckedJournal first.
 #pragma once
 
+#include "fairlead/base/overloaded.h"
 #include "fairlead/journal/record.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/jobs.h"
@@ -115,15 +116,10 @@ struct Tables {
   void on(const record::Released& released);
   void on(const record::Tickets& tickets);
   void on(const record::Carried& carried);
+  void on(const record::Pinned& pinned);
   // Records that change no table.
-  void on(const record::Speed&) {}
-  void on(const Note&) {}
-  void on(const record::End&) {}
-  void on(const record::Unsubmitted&) {}
-  void on(const record::Ignored&) {}
-  void on(const record::Skipped&) {}
-  void on(const record::Reported&) {}
-  void on(const record::Snapshot&) {}
+  void on(const OneOf<record::Speed, Note, record::End, record::Unsubmitted, record::Ignored,
+                      record::Skipped, record::Reported, record::Snapshot> auto&) {}
 
   void add_job(const JobSpec& asked);
   // Ends the job's current run: returns its GPUs to their nodes and settles attained service. The job then waits.

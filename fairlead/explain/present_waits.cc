@@ -8,10 +8,8 @@ void PresentWaits::on(const Record& record) {
   std::visit(Overloaded{
                  [&](const record::Arrived& what) { begin(what.asked.job, record.t, {}); },
                  [&](const record::Stop& what) { begin(what.job, record.t, what.cause); },
-                 [&](const OneOf<record::Evicted, record::StartFailed> auto& what) {
-                   begin(what.job, record.t, {});
-                 },
-                 [&](const record::Place& what) { begin(what.job, record.t, {}); },
+                 [&](const OneOf<record::Evicted, record::StartFailed, record::Released,
+                                 record::Place> auto& what) { begin(what.job, record.t, {}); },
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& what) {
                    jobs_.erase(what.job);
                  },
@@ -37,6 +35,7 @@ void PresentWaits::begin(JobId job, Time since, std::optional<StopCause> stop) {
   Job& present = jobs_[job];
   present.since = since;
   present.stop = stop;
+  present.timer = {};
 }
 
 const PresentWaits::Job* PresentWaits::find(JobId job) const {

@@ -18,15 +18,15 @@ using LastNotes = std::map<std::size_t, NoteFields>;
 class PresentWaits : public RecordSink {
  public:
   struct Job {
-    Time since{};                     // start of its present wait or run
-    std::optional<StopCause> stop{};  // of the stop that began its wait
+    std::optional<Time> since{};  // start of its present wait or run; none: before the first record
+    std::optional<StopCause> stop{};  // cause of the stop that began its wait
     Time timer{};                     // as in WaitingJob
     LastNotes notes{};
   };
 
-  // Records of a run, from any of them on.
+  // May start at any record of a run.
   void on(const Record& record) override;
-  // Returns null if no record was about this job, which may then have waited for any time.
+  // Returns null if no record was about this job.
   const Job* find(JobId job) const;
   const UserNotes& of(UserId user) const;
 

@@ -9,8 +9,10 @@ WhyNow::WhyNow(const Tables& tables, const PresentWaits& waits, const PlacementT
     : waits_(waits), moment_(tables, traits == nullptr ? PlacementTraits{} : *traits, now) {}
 
 Time WhyNow::since(JobId job) const {
+  const Jobs& jobs = moment_.tables().jobs;
+  if (jobs.state[job] == JobState::kRunning) return jobs.run_since[job];
   const PresentWaits::Job* present = waits_.find(job);
-  return present == nullptr ? moment_.tables().jobs.arrival[job] : present->since;
+  return present != nullptr && present->since ? *present->since : jobs.arrival[job];
 }
 
 WhyNow::Answer WhyNow::cause(JobId job) {
@@ -21,7 +23,10 @@ WhyNow::Answer WhyNow::cause(JobId job) {
   if (const auto found = verdict(moment_, notes, waiting)) return {.cause = *found};
   if (moment_.traits().round.ms > 0) return {.cause = WhyCause::kRound};
   const JobId kept_for = first_without_room();
-  if (!kept_for.is_none()) return {.cause = WhyCause::kKept, .other = kept_for};
+  const Jobs& jobs = moment_.tables().jobs;
+  const bool is_kept = !kept_for.is_none() && moment_.came_later(job, kept_for) &&
+                       (jobs.types[job] & jobs.types[kept_for]) != 0;
+  if (is_kept) return {.cause = WhyCause::kKept, .other = kept_for};
   const JobId later = later_placed(job);
   if (!later.is_none()) return {.cause = WhyCause::kPassed, .other = later};
   return {};

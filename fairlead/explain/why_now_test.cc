@@ -131,5 +131,22 @@ TEST(PresentWaits, KeepsTheStartOfAWaitTheStopAndTheNotesOfAJobUntilItEnds) {
   EXPECT_EQ(waits.find(job), nullptr);
 }
 
+TEST(PresentWaits, AReleaseEndsTheStopByItsUser) {
+  PresentWaits waits;
+  waits.on({{1}, record::Stop{.job = kLast, .cause = StopCause::kHeld}});
+  EXPECT_TRUE(waits.find(kLast)->stop.has_value());
+  waits.on({{2}, record::Released{kLast}});
+  EXPECT_FALSE(waits.find(kLast)->stop.has_value());
+}
+
+TEST(PresentWaits, ATimerEndsWithItsWait) {
+  PresentWaits waits;
+  waits.on({{1}, Note{note::NodeTimer{kLast, seconds(900)}}});
+  EXPECT_EQ(waits.find(kLast)->timer, Time{900'001});
+  EXPECT_FALSE(waits.find(kLast)->since.has_value()) << "the wait began before the first record";
+  waits.on({{2}, record::Stop{.job = kLast, .cause = StopCause::kTurn}});
+  EXPECT_EQ(waits.find(kLast)->timer, Time{});
+}
+
 }  // namespace
 }  // namespace fairlead

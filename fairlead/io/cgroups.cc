@@ -111,6 +111,15 @@ bool is_cgroup_frozen(const std::string& group) {
   return says(shim::read_file(group + "/cgroup.events").value_or(""), "frozen 1");
 }
 
+std::vector<shim::Process> processes_of_cgroup(const std::string& group) {
+  std::vector<shim::Process> processes;
+  std::istringstream pids(shim::read_file(group + "/cgroup.procs").value_or(""));
+  for (pid_t pid = 0; pids >> pid;) {
+    if (const auto process = shim::find_process(pid)) processes.push_back(*process);
+  }
+  return processes;
+}
+
 void kill_cgroup(const std::string& group) {
   if (write_to(group + "/cgroup.kill", "1")) await_event(group, "populated 0");
 }

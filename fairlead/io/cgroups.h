@@ -3,8 +3,10 @@
 #pragma once
 
 #include "fairlead/base/result.h"
+#include "fairlead/shim/processes.h"
 
 #include <string>
+#include <vector>
 
 namespace fairlead {
 
@@ -17,6 +19,8 @@ Status make_cgroup(const std::string& group);
 Status freeze_cgroup(const std::string& group);
 Status thaw_cgroup(const std::string& group);
 bool is_cgroup_frozen(const std::string& group);
+// Returns the processes of the group. Processes of its subgroups are left out.
+std::vector<shim::Process> processes_of_cgroup(const std::string& group);
 // Ends all processes, and returns once none is left, or they take long.
 void kill_cgroup(const std::string& group);
 // Removes a group and its subgroups. A group that contains processes stays.

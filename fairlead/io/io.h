@@ -90,6 +90,20 @@ struct GpuLook {
   std::vector<int> busy_percent;        // by GPU of the machine, in the last moment; -1: not known
 };
 
+// Observations of a task; the texts are its user's.
+struct TaskReports {
+  std::string progress{};  // the last line in the file of FAIRLEAD_PROGRESS; empty: none
+  std::string
+      steps{};  // the last line of the hook in its Python processes (python/hook); empty: none
+  // A part of the job's output, at most the last kOutputBytesMax, and the byte where the part begins.
+  std::string output{};
+  std::uint64_t output_begin = 0;
+  // It can save its work when it is asked to end: each of its workers has a handler for SIGTERM
+  // (shim::workers_catch).
+  bool can_save = false;
+};
+constexpr std::size_t kOutputBytesMax = 16'384;  // many screens, and a small cost every few seconds
+
 struct IoEvent {
   enum class Kind : std::uint8_t {
     kTime,       // no event until the given time
@@ -155,8 +169,9 @@ class Io {
   virtual std::vector<TaskStatus> tasks() = 0;
   // Removes the files of an ended task. Its name stays used.
   virtual void forget(TaskId task) = 0;
-  // Returns the last line that the task wrote to the file in FAIRLEAD_PROGRESS, or nothing.
-  virtual std::string progress(TaskId task) = 0;
+  // Returns the reports of a task's progress, and its job's output from byte `output_from` on. The output
+  // begins at its end if that is before `output_from`.
+  virtual TaskReports reports(TaskId task, std::uint64_t output_from) = 0;
   // Returns the file to which all tasks of a job append their output; its owner can read it.
   virtual std::string log_path(JobId job) = 0;
   // Returns the path in FAIRLEAD_PROGRESS of a task.

@@ -131,7 +131,9 @@ class Machine : public RealIo {
   void kill(TaskId task) override { tasks_.kill(task); }
   std::vector<TaskStatus> tasks() override { return tasks_.all(); }
   void forget(TaskId task) override { tasks_.forget(task); }
-  std::string progress(TaskId task) override { return tasks_.progress(task); }
+  TaskReports reports(TaskId task, std::uint64_t output_from) override {
+    return tasks_.reports(task, output_from);
+  }
   std::string log_path(JobId job) override { return tasks_.log_path(job); }
   std::string progress_path(TaskId task) override { return tasks_.progress_path(task); }
 

@@ -329,10 +329,13 @@ void SimIo::forget(TaskId task) {
   tasks_.forget(task);
 }
 
-std::string SimIo::progress(TaskId task) {
-  if (!call(IoCall::kProgress)) return "";
+TaskReports SimIo::reports(TaskId task, std::uint64_t output_from) {
+  if (!call(IoCall::kProgress)) return {};
   settle_tasks();
-  return tasks_.progress(now_, task);
+  const SimTask* found = tasks_.find(task);
+  return {.progress = tasks_.progress(now_, task),
+          .output_begin = output_from,
+          .can_save = found != nullptr && found->work.on_term == SimWork::OnTerm::kCheckpoint};
 }
 
 std::string SimIo::log_path(JobId job) { return fmt::format("/log/{}", job.row()); }

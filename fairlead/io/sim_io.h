@@ -83,7 +83,7 @@ class SimIo final : public Io {
   void kill(TaskId task) override;
   std::vector<TaskStatus> tasks() override;
   void forget(TaskId task) override;
-  std::string progress(TaskId task) override;
+  TaskReports reports(TaskId task, std::uint64_t output_from) override;
   std::string log_path(JobId job) override;
   std::string progress_path(TaskId task) override;
   std::optional<GpuLook> look_at_gpus() override;

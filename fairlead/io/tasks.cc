@@ -9,7 +9,6 @@
 #include "fairlead/shim/spec.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -23,7 +22,7 @@ namespace {
 
 constexpr int kStopLimitMs = 2000;
 constexpr int kGiveUpLimitMs = 1000;
-constexpr std::size_t kProgressBytes = 4096;
+constexpr std::size_t kProgressBytes = 4096;  // enough for the last line
 
 std::string name_of(TaskId task) { return fmt::format("{}.{}", task.job.row(), task.run); }
 
@@ -79,6 +78,34 @@ std::string last_line(std::string_view text, bool is_cut) {
   return is_cut ? std::string() : std::string(text);
 }
 
+struct Part {
+  std::uint64_t begin = 0;
+  std::string text;
+};
+
+// Reads a plain file of a user's from byte `from` on, at most its last `bytes_max`. The part begins at the end
+// of the file if that is before `from`. Returns nothing if the file is not plain.
+Part read_part(const std::string& path, std::uint64_t from, std::size_t bytes_max) {
+  const Descriptor file(
+      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat now {};
+  if (!file.is_open() || ::fstat(file.get(), &now) != 0 || !S_ISREG(now.st_mode)) return {};
+  const auto size = static_cast<std::uint64_t>(now.st_size);
+  Part part{.begin =
+                std::max(std::min(from, size), size - std::min<std::uint64_t>(size, bytes_max))};
+  part.text.resize(static_cast<std::size_t>(size - part.begin));
+  const ssize_t count =
+      ::pread(file.get(), part.text.data(), part.text.size(), static_cast<off_t>(part.begin));
+  part.text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+  return part;
+}
+
+// Returns the last line of a file.
+std::string last_line_of(const std::string& path) {
+  const Part tail = read_part(path, 0, kProgressBytes);
+  return last_line(tail.text, tail.begin > 0);
+}
+
 }  // namespace
 
 Result<TaskProcesses> TaskProcesses::open(TaskOptions options, Epoll& epoll) {
@@ -118,7 +145,9 @@ Status TaskProcesses::start(const TaskSpec& spec, int terminal) {
 
 Status TaskProcesses::prepare(const TaskSpec& spec) const {
   FL_TRY(make_passage(folder_of(spec.id)));
-  FL_TRY(users_file(progress_path(spec.id), spec.uid, spec.gid));
+  for (const std::string_view file : {shim::kProgressFile, shim::kStepsFile}) {
+    FL_TRY(users_file(folder_of(spec.id) + "/" + std::string(file), spec.uid, spec.gid));
+  }
   return {};
 }
 
@@ -319,16 +348,22 @@ void TaskProcesses::clean(TaskId task, const std::string& cgroup) const {
   std::filesystem::remove_all(gone, ignored);
 }
 
-std::string TaskProcesses::progress(TaskId task) const {
-  const Descriptor file(::open(progress_path(task).c_str(),
-                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  struct stat now {};
-  if (!file.is_open() || ::fstat(file.get(), &now) != 0 || !S_ISREG(now.st_mode)) return {};
-  std::array<char, kProgressBytes> tail{};
-  const off_t begin = std::max<off_t>(0, now.st_size - static_cast<off_t>(tail.size()));
-  const ssize_t count = ::pread(file.get(), tail.data(), tail.size(), begin);
-  if (count <= 0) return {};
-  return last_line({tail.data(), static_cast<std::size_t>(count)}, begin > 0);
+bool TaskProcesses::can_save(TaskId task) const {
+  const auto live = live_.find(task);
+  if (live == live_.end()) return false;
+  const std::string& group = live->second.cgroup;
+  return shim::workers_catch(
+      group.empty() ? shim::descendants(live->second.pid).processes : processes_of_cgroup(group),
+      SIGTERM);
+}
+
+TaskReports TaskProcesses::reports(TaskId task, std::uint64_t output_from) const {
+  Part output = read_part(log_path(task.job), output_from, kOutputBytesMax);
+  return {.progress = last_line_of(progress_path(task)),
+          .steps = last_line_of(folder_of(task) + "/" + std::string(shim::kStepsFile)),
+          .output = std::move(output.text),
+          .output_begin = output.begin,
+          .can_save = can_save(task)};
 }
 
 }  // namespace fairlead

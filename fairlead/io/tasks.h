@@ -48,7 +48,7 @@ class TaskProcesses {
   void kill(TaskId task);
   std::vector<TaskStatus> all();
   void forget(TaskId task);
-  std::string progress(TaskId task) const;
+  TaskReports reports(TaskId task, std::uint64_t output_from) const;
   std::string log_path(JobId job) const;
   std::string progress_path(TaskId task) const;
 
@@ -63,6 +63,7 @@ class TaskProcesses {
   using Map = std::map<TaskId, Live>;
 
   TaskProcesses(TaskOptions options, Epoll& epoll) : options_(std::move(options)), epoll_(&epoll) {}
+  bool can_save(TaskId task) const;
   std::string folder_of(TaskId task) const;
   std::string cgroup_of(TaskId task) const;
   Status prepare(const TaskSpec& spec) const;

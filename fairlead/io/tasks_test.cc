@@ -184,6 +184,29 @@ TEST_P(TasksTest, InterruptTellsWhatAShellLeavesBehind) {
   EXPECT_EQ(log(), "written\n");
 }
 
+TEST_P(TasksTest, ATaskThatHasNoHandlerCannotSaveItsWork) {
+  start(1, "echo up > $FIFO; while :; do sleep 1000; done");
+  EXPECT_EQ(fifo().line(), "up");
+  EXPECT_FALSE(io_->reports(id(1), 0).can_save);
+  io_->kill(id(1));
+  EXPECT_EQ(end_of(id(1)), signal(SIGKILL));
+}
+
+TEST_P(TasksTest, WorkersDecideWhetherATaskCanSaveItsWork) {
+  start(1, "trap 'exit 0' TERM; echo up > $FIFO; sleep 1000");
+  EXPECT_EQ(fifo().line(), "up");
+  // Until the shell, which has a handler, has started its worker, which has none.
+  while (io_->reports(id(1), 0).can_save) {
+  }
+  io_->kill(id(1));
+  EXPECT_EQ(end_of(id(1)), signal(SIGKILL));
+  start(2, "trap 'exit 0' TERM; echo up > $FIFO; while :; do :; done");
+  EXPECT_EQ(fifo().line(), "up");
+  EXPECT_TRUE(io_->reports(id(2), 0).can_save);
+  io_->kill(id(2));
+  EXPECT_EQ(end_of(id(2)), signal(SIGKILL));
+}
+
 TEST_P(TasksTest, KillEndsATaskThatDoesNotLeave) {
   start(1, kStubborn);
   fifo().line();
@@ -398,24 +421,45 @@ TEST_P(TasksTest, ProgressIsTheLastLineThatWasWritten) {
   spec.environment.push_back("PROGRESS=" + io_->progress_path(id(1)));
   start(spec);
   EXPECT_EQ(end_of(id(1)), code(0));
-  EXPECT_EQ(io_->progress(id(1)), "two");
+  EXPECT_EQ(io_->reports(id(1), 0).progress, "two");
+}
+
+TEST_P(TasksTest, StepsOfTheHookAndOutputAreReported) {
+  TaskSpec spec = script(1, "echo 5 0 steps 1 >> $(dirname $PROGRESS)/steps; echo some output");
+  spec.environment.push_back("PROGRESS=" + io_->progress_path(id(1)));
+  start(spec);
+  EXPECT_EQ(end_of(id(1)), code(0));
+  const TaskReports all = io_->reports(id(1), 0);
+  EXPECT_EQ(all.progress, "");
+  EXPECT_EQ(all.steps, "5 0 steps 1");
+  EXPECT_EQ(all.output, "some output\n");
+  EXPECT_EQ(all.output_begin, 0U);
+  EXPECT_EQ(io_->reports(id(1), 5).output, "output\n");
+  const TaskReports none = io_->reports(id(1), ~std::uint64_t{0});
+  EXPECT_EQ(none.output, "");
+  EXPECT_EQ(none.output_begin, 12U);
+  std::ofstream(io_->log_path(JobId(7)), std::ios::app) << std::string(100'000, 'x') << "end";
+  const TaskReports tail = io_->reports(id(1), 12);
+  EXPECT_EQ(tail.output.size(), kOutputBytesMax);
+  EXPECT_TRUE(tail.output.ends_with("xend"));
+  EXPECT_EQ(tail.output_begin, 100'015 - kOutputBytesMax);
 }
 
 TEST_P(TasksTest, ProgressIsReadFromAPlainFileOnly) {
   start(1, "exit 0");
   end_of(id(1));
   const std::string path = io_->progress_path(id(1));
-  EXPECT_EQ(io_->progress(id(1)), "");
+  EXPECT_EQ(io_->reports(id(1), 0).progress, "");
   std::filesystem::remove(path);
-  EXPECT_EQ(io_->progress(id(1)), "");
+  EXPECT_EQ(io_->reports(id(1), 0).progress, "");
   std::filesystem::create_symlink("/etc/passwd", path);
-  EXPECT_EQ(io_->progress(id(1)), "");
+  EXPECT_EQ(io_->reports(id(1), 0).progress, "");
   std::filesystem::remove(path);
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  EXPECT_EQ(io_->progress(id(1)), "");  // and does not wait for a writer
+  EXPECT_EQ(io_->reports(id(1), 0).progress, "");  // and does not wait for a writer
   std::filesystem::remove(path);
   std::ofstream(path) << std::string(100'000, 'x') << "\nshort\n" << std::string(100'000, 'x');
-  EXPECT_EQ(io_->progress(id(1)), "");  // the line starts before the part that is read
+  EXPECT_EQ(io_->reports(id(1), 0).progress, "");  // the line starts before the part that is read
 }
 
 TEST_P(TasksTest, ALogThatIsALinkIsNotFollowed) {
@@ -440,7 +484,7 @@ TEST_P(TasksTest, ATaskRunsAsItsUserAndReadsNoFileOfTheDaemon) {
   EXPECT_EQ(log().find("secret"), std::string::npos);
   EXPECT_NE(log().find("cannot open directory"), std::string::npos) << log();
   EXPECT_NE(log().find("CapPrm:\t0000000000000000"), std::string::npos) << log();
-  EXPECT_EQ(io_->progress(id(1)), "half");  // its user can write it, and not replace it
+  EXPECT_EQ(io_->reports(id(1), 0).progress, "half");  // its user can write it, and not replace it
   struct stat now {};
   ASSERT_EQ(::stat(io_->log_path(JobId(7)).c_str(), &now), 0);
   EXPECT_EQ(now.st_uid, kOtherUser);

@@ -319,6 +319,7 @@ class Put {
     out_.id(value);
   }
   void operator()(std::string_view, std::string_view value) { out_.text(value); }
+  void operator()(std::string_view, bool value) { out_.u64(value ? 1 : 0); }
   void operator()(std::string_view, std::uint32_t value) { out_.u64(value); }
   void operator()(std::string_view, std::int64_t value) { out_.i64(value); }
   void operator()(std::string_view, Time value) { out_.time(value); }
@@ -350,6 +351,11 @@ class Get {
   void operator()(std::string_view, std::string_view& value) {
     FL_CHECK(!std::exchange(has_text_, true), "a kind with two texts");
     value = storage_.texts[2] = in_.text();
+  }
+  void operator()(std::string_view, bool& value) {
+    const std::uint64_t number = in_.u64();
+    value = number == 1;
+    if (number > 1) in_.fail();
   }
   void operator()(std::string_view, std::uint32_t& value) { value = in_.u32(); }
   void operator()(std::string_view, std::int64_t& value) { value = in_.i64(); }

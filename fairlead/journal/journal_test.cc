@@ -29,10 +29,10 @@ std::string text_of(const record::Node& node) {
 }
 
 std::string text_of(const JobSpec& asked) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", asked.job.row(),
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", asked.job.row(),
                      asked.user.row(), asked.name, asked.model, asked.gpus, asked.gpus_min,
-                     asked.gpus_max, asked.task_gpus, asked.extras.copies_max, asked.types,
-                     asked.work.ms, asked.logged.time_limit.ms, asked.logged.priority,
+                     asked.gpus_max, asked.task_gpus, asked.extras.copies_max, asked.extras.pinned,
+                     asked.types, asked.work.ms, asked.logged.time_limit.ms, asked.logged.priority,
                      asked.partition, asked.logged.start.ms);
 }
 std::string text_of(const record::Arrived& arrived) { return text_of(arrived.asked); }
@@ -120,6 +120,9 @@ std::string text_of(const record::Carried& carried) {
   return fmt::format("{} {} {} {}", carried.job.row(), carried.run,
                      static_cast<std::int64_t>(carried.attained.gpu_ms), carried.done.ms);
 }
+std::string text_of(const record::Pinned& pinned) {
+  return fmt::format("{} {}", pinned.job.row(), pinned.is_pinned);
+}
 std::string text_of(const record::Group& group) {
   return fmt::format("group {} {} {} {}", group.group.row(), group.name, group.tickets,
                      group.quota);
@@ -169,7 +172,7 @@ struct Fixture {
             .gpus_min = 6,
             .gpus_max = 24,
             .task_gpus = 3,
-            .extras = {.copies_max = 5},
+            .extras = {.copies_max = 5, .pinned = kPinnedUntilSeen},
             .work = hours(3),
             .logged = {.time_limit = hours(4), .priority = -50, .start = {9'000}},
             .partition = "gpu"};
@@ -222,6 +225,7 @@ struct Fixture {
         {{61}, record::Speed{JobId(1), Rate::of(1.5)}},
         {{61}, record::Reported{JobId(1), Duration{7}}},
         {{62}, record::Carried{JobId(1), 3, {5}, Duration{9}}},
+        {{62}, record::Pinned{JobId(1), true}},
         {{62}, record::Group{GroupId(0), "vision", 3, 16}},
         {{62}, trade},
         {{70}, record::Finished{JobId(1)}},

@@ -30,8 +30,18 @@ void LifeCycleAudit::on(const Record& record) {
           [&](const OneOf<record::Failed, record::Cancelled> auto& failed) {
             on_done(failed.job, false);
           },
-          [&](const record::Evicted& evicted) { on_job_run_end(evicted.job, State::kWaiting); },
-          [&](const record::StartFailed& failed) { on_job_run_end(failed.job, State::kHeld); },
+          [&](const record::Evicted& evicted) {
+            on_job_run_end(evicted.job, State::kWaiting);
+            forget_gang(evicted.job);
+          },
+          [&](const record::StartFailed& failed) {
+            on_job_run_end(failed.job, State::kHeld);
+            forget_gang(failed.job);
+          },
+          [&](const record::Pinned& pinned) {
+            if (!jobs_.has(pinned.job)) return problem("job {} is pinned", pinned.job.row());
+            jobs_[pinned.job].is_pinned = pinned.is_pinned;
+          },
           [&](const record::Stop& stop) { on_stop(stop); },
           [&](const record::Place& place) { on_place(place); },
           [&](const record::Started& started) { on_started(started.job); },
@@ -92,6 +102,7 @@ void LifeCycleAudit::on_known(const JobSpec& asked, State state) {
   job.gpus_max = asked.gpus_max;
   job.task_gpus = asked.task_gpus;
   job.extras = asked.extras;
+  job.is_pinned = asked.extras.pinned != kMayMove;
   job.required = asked.closeness.required;
   counts_.rejected += state == State::kRejected;
 }
@@ -102,6 +113,10 @@ void LifeCycleAudit::on_job_run_end(JobId id, State next) {
   release(*job);
   job->state = next;
   job->is_starting = false;
+}
+
+void LifeCycleAudit::forget_gang(JobId job) {
+  if (jobs_.has(job)) jobs_[job].last.clear();
 }
 
 void LifeCycleAudit::on_stop(const record::Stop& stop) {
@@ -152,6 +167,9 @@ void LifeCycleAudit::on_place(const record::Place& place) {
   if (copies_max != 0 && job.copies > copies_max)
     problem("job {} has {} copies, where {} are allowed", place.job.row(), job.copies, copies_max);
   grant(job, place);
+  if (job.is_pinned && !job.last.empty() && job.grants != job.last) {
+    problem("job {} is pinned, and gets other GPUs than in its last run", place.job.row());
+  }
   const std::uint32_t gpus = gpus_of(place.gang);
   if (gpus < job.gpus_min || gpus > job.gpus_max) {
     problem("job {} gets {} GPUs and asks for {} to {}: its gang is split", place.job.row(), gpus,
@@ -247,7 +265,7 @@ void LifeCycleAudit::grant(AuditedJob& job, const record::Place& place) {
 
 void LifeCycleAudit::release(AuditedJob& job) {
   for (const Grant& grant : job.grants) nodes_[grant.node].busy &= ~grant.gpus;
-  job.grants.clear();
+  job.last = std::exchange(job.grants, {});
 }
 
 void LifeCycleAudit::on_gpus_down(const record::GpusDown& down) {

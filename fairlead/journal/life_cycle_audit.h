@@ -5,7 +5,8 @@
 //  3. jobs go unseen -> waiting <-> running -> finished or failed, and only so; from waiting or
 //     running, and back to waiting, also to held;
 //  4. where the world reports them, starts and stops are confirmed at most once;
-//  5. at the end the counts of End match all jobs, also the jobs that were never submitted.
+//  5. a pinned job returns to the very GPUs of its last run, unless it lost them;
+//  6. at the end the counts of End match all jobs, also the jobs that were never submitted.
 //
 // O(slices) per record; O(log runs that are stopping) where the world reports stops.
 #pragma once
@@ -40,6 +41,7 @@ class LifeCycleAudit {
   struct Grant {
     NodeId node;
     std::uint64_t gpus;
+    friend bool operator==(Grant, Grant) = default;
   };
   struct AuditedJob {
     State state = State::kUnseen;
@@ -48,11 +50,13 @@ class LifeCycleAudit {
     std::uint32_t gpus_max = 0;
     std::uint32_t task_gpus = 1;
     JobExtras extras{};
+    bool is_pinned = false;
     Level required = kAnywhere;
     Time placed_at;
     std::uint32_t copies = 0;
     RunId run = 0;
     std::vector<Grant> grants;
+    std::vector<Grant> last;  // the GPUs of the run before, if its state is still there
   };
   struct AuditedNode {
     std::uint64_t gpus = 0;  // every GPU it has
@@ -73,6 +77,7 @@ class LifeCycleAudit {
   void on_node(const record::Node& node);
   void on_known(const JobSpec& asked, State state);
   void on_job_run_end(JobId job, State next);
+  void forget_gang(JobId job);
   void on_done(JobId job, bool finished);
   void on_stop(const record::Stop& stop);
   void on_place(const record::Place& place);

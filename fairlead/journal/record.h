@@ -334,6 +334,16 @@ struct Carried {
   }
 };
 
+// The world has seen whether a job can save its work, so that it may leave its GPUs.
+struct Pinned {
+  JobId job;
+  bool is_pinned = false;
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("pinned", self.is_pinned);
+  }
+};
+
 struct End {
   JobCounts counts;
   static void fields(auto& self, auto& visit) {
@@ -366,7 +376,7 @@ struct Record {
                    record::Started, record::StartFailed, record::Held, record::Released,
                    record::Cordoned, record::Uncordoned, record::Tickets, record::Ignored,
                    record::Skipped, record::Snapshot, record::Closed, record::Reported,
-                   record::Carried, record::Group>;
+                   record::Carried, record::Group, record::Pinned>;
   Time t;
   What what;
 };

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace fairlead {
 
@@ -42,6 +43,13 @@ class BackendFacts {
     std::optional<Retries> retries{};
     Duration idle;  // time for which it has left all of its GPUs idle; zero: unknown, or not long
     std::optional<Progress> progress{};
+    struct Speed {
+      double unit_per_s = 0;
+      std::string unit{};              // "steps"
+      std::string_view sensor{};       // "hook": its name in the API
+      std::string_view sensor_text{};  // "its optimizer steps"
+    };
+    std::optional<Speed> speed{};  // as measured
   };
   virtual JobFacts of(JobId, Time /*now*/) const { return {}; }
   // Returns the processes on GPUs that belong to no job, by GPU. A backend that knows any has one host.

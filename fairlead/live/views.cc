@@ -37,6 +37,13 @@ json progress_of(const BackendFacts::JobFacts& facts) {
           {"unit_per_s", facts.progress->unit_per_s}};
 }
 
+json speed_of(const BackendFacts::JobFacts& facts) {
+  if (!facts.speed) return nullptr;
+  return {{"unit_per_s", facts.speed->unit_per_s},
+          {"unit", facts.speed->unit},
+          {"sensor", facts.speed->sensor}};
+}
+
 json seconds_or_null(Duration time) {
   return time.ms == 0 ? json(nullptr) : json(to_seconds(time));
 }
@@ -190,7 +197,9 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
                {"limit_s", seconds_or_null(facts.limit)},
                {"retries_left", left},
                {"idle_s", seconds_or_null(facts.idle)},
-               {"progress", progress_of(facts)}};
+               {"progress", progress_of(facts)},
+               {"speed", speed_of(facts)},
+               {"moves", !jobs.keeps_no_work(id)}};
   const JobExtras extras = jobs.extras_of(id);
   JobExtras::each(extras, [&](const char* name, auto value, const auto&) { view[name] = value; });
   return view;

@@ -99,7 +99,10 @@ std::vector<std::string> state_lines(WhyNow& why, JobId job, const BackendFacts&
   }
   if (tables.jobs.state[job] == JobState::kHeld) return lines;
   const PresentWaits::Job* present = why.waits().find(job);
-  if (present != nullptr && present->stop)
+  // Older journals, and policies that give none, have no cause.
+  const bool has_cause =
+      present != nullptr && present->stop && *present->stop != StopCause::kPolicy;
+  if (has_cause)
     lines.push_back(
         fmt::format("It was stopped because {}.", stop_cause_info(*present->stop).text));
   lines.push_back(idle_line(tables, job));
@@ -165,8 +168,10 @@ class Why {
     const bool is_suspended = jobs.state[job_] == JobState::kWaiting && !jobs.last[job_].empty();
     if (is_suspended && views_.backend.rests_in_place(job_))
       lines_.push_back("Its processes are frozen and keep their memory.");
+    if (jobs.is_pinned(job_)) pinned_line();
     if (facts_.idle.ms > 0)
       lines_.push_back(fmt::format("Its GPUs have been idle for {} min.", facts_.idle.ms / 60'000));
+    if (facts_.speed) speed_line(*facts_.speed);
     if (facts_.limit.ms > 0) {
       const GpuTime left = occupancy(facts_.limit, jobs.gpus[job_]) - jobs.attained(job_, now_);
       const auto left_ms = static_cast<std::int64_t>(left.gpu_ms / jobs.gpus[job_]);
@@ -178,6 +183,21 @@ class Why {
         "It has ended badly {} time{}, and was started again; {} of {} retries are left.",
         retries_used(), plural(retries_used()), facts_.retries->most - retries_used(),
         facts_.retries->most));
+  }
+
+  void speed_line(const BackendFacts::JobFacts::Speed& speed) {
+    const double per_s = speed.unit_per_s;
+    lines_.push_back(
+        fmt::format("speed: {} {}/s, measured from {}",
+                    per_s < 100 ? fmt::format("{:.3g}", per_s) : fmt::format("{:.0f}", per_s),
+                    speed.unit, speed.sensor_text));
+  }
+
+  void pinned_line() {
+    const bool is_asked = tables_.jobs.extras_of(job_).pinned == kPinnedAlways;
+    lines_.push_back(fmt::format("It stays on its GPUs, because a move would lose its work: {}.",
+                                 is_asked ? "it was submitted with --moves no"
+                                          : "its processes have no handler for SIGTERM"));
   }
 
   // Names the foreign processes on GPUs that it has or could have.

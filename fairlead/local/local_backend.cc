@@ -1,6 +1,7 @@
 #include "fairlead/local/local_backend.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/local/python_path.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,14 @@ namespace {
 
 // A killed task that still exists, for example because it waits for a disk, is killed again.
 constexpr Duration kKillAgain = seconds(10);
+
+// Returns the value of the variable `name`, which ends with "="; empty if there is none.
+std::string_view value_of(std::span<const std::string> environment, std::string_view name) {
+  const auto found = std::ranges::find_if(
+      environment, [&](const std::string& variable) { return variable.starts_with(name); });
+  return found == environment.end() ? std::string_view()
+                                    : std::string_view(*found).substr(name.size());
+}
 
 }  // namespace
 
@@ -39,16 +48,16 @@ std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
 }
 
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
-                           Inbox& inbox)
+                           Inbox& inbox, std::string hook)
     : io_(io),
       tables_(tables),
       machine_(machine),
       grace_(grace),
       inbox_(inbox),
+      hook_(std::move(hook)),
+      references_(io),
       first_gpus_(fairlead::first_gpus(tables.cluster)),
-      works_on_(tables.cluster.gpus) {
-  read_references();
-}
+      works_on_(tables.cluster.gpus) {}
 
 void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
   jobs_[job] = {.what = std::move(submission), .starts = starts};
@@ -214,6 +223,11 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
       fmt::format("MASTER_PORT={}", io_.free_port()),
   };
   all.push_back("FAIRLEAD_COPIES=" + copies_text(id));
+  if (!hook_.empty()) {
+    const std::string_view own = value_of(job.what.environment, "PYTHONPATH=");
+    const std::string path = python_path(own, hook_, job.what.has_hook);
+    if (!path.empty() || !own.empty()) all.push_back("PYTHONPATH=" + path);
+  }
   const std::size_t ours = all.size();
   for (const std::string& variable : job.what.environment) {
     const std::string_view name = std::string_view(variable).substr(0, variable.find('=') + 1);
@@ -254,9 +268,9 @@ bool LocalBackend::are_free(std::span<const std::uint32_t> gpus, JobId for_job) 
 void LocalBackend::set_works(Time now, JobId id, Task& task, bool works) {
   task.works = works;
   if (works) {
-    task.meter.run(now);
+    task.sensors.run(now);
   } else {
-    task.meter.pause(now);
+    task.sensors.pause(now);
     task.idle_since = Time::never();
   }
   for (std::uint32_t gpu : task.gpus) {

@@ -6,6 +6,9 @@
 // now, because only the frozen task can write its state. A gang starts or continues once no other task works on its
 // GPUs.
 //
+// A job that has no handler for SIGTERM would lose its work, so its processes are watched: until all of its workers
+// have one, the job is pinned, and the engine gives it no other GPUs.
+//
 // A task that ends by itself ends its job. A task that was asked to leave does not end its job, unless it had ended
 // before the request. If a task ends badly and its job may be retried, another task follows: the backend reports that
 // the job has lost its gang, and the engine places it again, so that the next task has its own name. The job's file
@@ -19,9 +22,9 @@
 // Every few seconds the backend looks at the GPUs. A GPU on which a foreign process computes is down for the engine
 // meanwhile, unless a job has it already: that job stays, and no other job follows it.
 //
-// Jobs that report their progress (FAIRLEAD_PROGRESS) are measured. A user's speeds of a model are relative to the
-// first speed measured, per GPU, which is kept in the folder. The speed of a job without reports is unknown, and
-// nothing is assumed.
+// Jobs are measured by several sensors (local/sensors.h). A user's speeds of a model are relative to the first speed
+// measured, per GPU (local/references.h). The speed of a job of which no sensor reports is unknown, and nothing is
+// assumed.
 //
 // All other state is in the journal and on the machine: after a crash, adopt() reconciles the tasks that it finds with
 // the tables.
@@ -32,7 +35,8 @@
 #include "fairlead/io/io.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/local/machine.h"
-#include "fairlead/local/meter.h"
+#include "fairlead/local/references.h"
+#include "fairlead/local/sensors.h"
 #include "fairlead/local/submission.h"
 
 #include <map>
@@ -64,8 +68,10 @@ class TaskHistory : public RecordSink {
 
 class LocalBackend : public RecordSink {
  public:
-  // `grace`: from SIGTERM to SIGKILL. The arguments must outlive the backend.
-  LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox);
+  // `grace`: from SIGTERM to SIGKILL. `hook`: the folder of the hook for the jobs' Python processes (python/hook);
+  // empty: they start without it. The arguments must outlive the backend.
+  LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox,
+               std::string hook = {});
 
   // Adds a job from before the daemon's start, with the number of its tasks that were started.
   void add(JobId job, Submission submission, std::uint32_t starts);
@@ -73,12 +79,8 @@ class LocalBackend : public RecordSink {
   void add_new(JobId job, Submission submission, ConnectionId client);
   const Submission* submission(JobId job) const;
 
-  // A job's last reported progress, if any, and its speed in units per second; 0: not known yet.
-  struct Told {
-    Progress progress;
-    double unit_per_s = 0;
-  };
-  std::optional<Told> told(JobId job) const;
+  // Returns the sensors of a job's task, valid until the next call; null: it has no task.
+  const Sensors* sensors(JobId job) const;
 
   // Notes which jobs are done.
   void on(const Record& record) override;
@@ -115,7 +117,7 @@ class LocalBackend : public RecordSink {
     Time deadline = Time::never();  // while it leaves
     RunId stopped_run = 0;          // the run that is over once the task has left; 0: none
     bool works = true;              // on its GPUs
-    Meter meter;
+    Sensors sensors{};
     double told_rate = 0;             // reported to the engine; 0: none
     Time idle_since = Time::never();  // its GPUs were idle at each look from then on
   };
@@ -158,9 +160,6 @@ class LocalBackend : public RecordSink {
   std::uint64_t foreign_mask(NodeId node) const;
   void look(Time now);
   void look_at(Time now, JobId id, Job& job);
-  void read_references();
-  // Returns the units per second and GPU that are speed 1 for the job: `per_gpu`, if it is the first measured.
-  double reference(JobId id, double per_gpu);
   void conclude(TaskId task, Job& job, TaskEnd end);
   bool retry(TaskId task, Submission& what);
   void begin_again(JobId id, Job& job);
@@ -173,12 +172,13 @@ class LocalBackend : public RecordSink {
   const Machine& machine_;
   const Duration grace_;
   Inbox& inbox_;
+  const std::string hook_;
   std::map<JobId, Job> jobs_;  // that are not done, or whose task has not left yet
   std::vector<JobId> due_;     // have a start, in order
   std::vector<JobId> done_;    // since the last retire()
   std::vector<TaskId> ended_;  // the same
   std::vector<JobId> leaving_;
-  std::map<std::string, double> references_;  // by user and model
+  References references_;
   Time next_look_;
   Time next_gpu_look_;
   std::vector<ForeignProcess> foreign_;

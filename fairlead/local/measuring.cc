@@ -1,8 +1,6 @@
-// Measures the speed of jobs that report their progress.
+// Measures the speed of jobs, and finds out which jobs can save their work.
 
 #include "fairlead/local/local_backend.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,29 +13,13 @@ constexpr Duration kLook = seconds(5);
 constexpr double kRateStep = 0.05;
 constexpr double kRateMax = 1000;  // limit of speed / reference speed; larger ones are implausible
 
-const std::string kReferences = "references.json";
+// Reports a job that can save its work now, or cannot any more, to the engine.
+void report_pinned(const Jobs& jobs, JobId job, bool can_save, Inbox& inbox) {
+  if (jobs.extras_of(job).pinned != kPinnedUntilSeen || can_save != jobs.keeps_no_work(job)) return;
+  inbox.add({.kind = EventKind::kPinned, .job = job, .is_pinned = !can_save});
+}
 
 }  // namespace
-
-void LocalBackend::read_references() {
-  const auto text = io_.read(kReferences);
-  const auto json = nlohmann::json::parse(text ? *text : "{}", nullptr, false);
-  if (!json.is_object()) return;
-  for (const auto& [key, value] : json.items()) {
-    if (value.is_number() && value.get<double>() > 0) references_[key] = value.get<double>();
-  }
-}
-
-double LocalBackend::reference(JobId id, double per_gpu) {
-  const Jobs& jobs = tables_.jobs;
-  const std::string key =
-      fmt::format("{}/{}", tables_.users.names[jobs.user[id]],
-                  jobs.model[id].is_none() ? "" : tables_.models[jobs.model[id]]);
-  const auto [found, is_new] = references_.try_emplace(key, per_gpu);
-  // If it cannot be kept, a daemon that starts again measures it again.
-  if (is_new) (void)io_.write(kReferences, nlohmann::json(references_).dump());
-  return found->second;
-}
 
 void LocalBackend::look(Time now) {
   next_look_ = now + kLook;
@@ -51,19 +33,25 @@ void LocalBackend::look(Time now) {
 
 void LocalBackend::look_at(Time now, JobId id, Job& job) {
   Task& task = *job.task;
-  const auto progress = parse_progress(io_.progress(task.id));
-  if (!progress) return;
-  task.meter.told(now, *progress);
-  const std::optional<double> speed = task.meter.rate();
-  if (!speed || *speed <= 0) return;
-  const double one = reference(id, *speed / static_cast<double>(task.gpus.size())) *
-                     tables_.jobs.gpus[id];  // the speed of its reference gang
-  const double rate = std::min(*speed / one, kRateMax);
+  const TaskReports reports = io_.reports(task.id, task.sensors.output_next());
+  const Jobs& jobs = tables_.jobs;
+  report_pinned(jobs, id, reports.can_save, inbox_);
+  task.sensors.look(now, reports);
+  if (!task.sensors.speed()) return;
+  const std::string model =
+      fmt::format("{}/{}", tables_.users.names[jobs.user[id]],
+                  jobs.model[id].is_none() ? "" : tables_.models[jobs.model[id]]);
+  const auto gpus = static_cast<double>(task.gpus.size());
+  // Speed 1 is the reference on the gang that the job asks for.
+  const double rate =
+      std::min(references_.relative(model, task.sensors, gpus) * gpus / jobs.gpus[id], kRateMax);
   if (task.told_rate > 0 && std::abs(rate / task.told_rate - 1) < kRateStep) return;
   task.told_rate = rate;
   inbox_.add({.kind = EventKind::kProgress, .job = id, .run = job.run, .rate = Rate::of(rate)});
-  if (progress->total <= progress->done) return;
-  const double left_s = std::min((progress->total - progress->done) / one, 1e9);
+  const Sensors::Done done = task.sensors.done().value();
+  if (done.progress.total <= done.progress.done || done.unit_per_s <= 0) return;
+  const double left_s =
+      std::min((done.progress.total - done.progress.done) / done.unit_per_s * rate, 1e9);
   inbox_.add({.kind = EventKind::kReported,
               .job = id,
               .left = {std::max<std::int64_t>(1, std::llround(left_s * 1000))}});
@@ -92,13 +80,9 @@ void LocalBackend::expect(std::span<Step> steps) const {
   }
 }
 
-std::optional<LocalBackend::Told> LocalBackend::told(JobId job) const {
+const Sensors* LocalBackend::sensors(JobId job) const {
   const auto found = jobs_.find(job);
-  if (found == jobs_.end() || !found->second.task || !found->second.task->meter.last()) {
-    return std::nullopt;
-  }
-  const Meter& meter = found->second.task->meter;
-  return Told{*meter.last(), meter.rate().value_or(0)};
+  return found == jobs_.end() || !found->second.task ? nullptr : &found->second.task->sensors;
 }
 
 }  // namespace fairlead

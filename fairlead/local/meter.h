@@ -1,4 +1,4 @@
-// The speed of a task, from the lines in which it reports its progress.
+// The speed of a task, from the progress that one sensor reports (local/sensors.h).
 //
 // Only the time in which the task ran counts: a task that is suspended every few seconds is measured over all its
 // turns. Two lines give a speed once kMeterMin of running lies between them. Lines older than kMeterSpan are dropped,
@@ -8,6 +8,7 @@
 #include "fairlead/base/units.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace fairlead {
@@ -16,10 +17,11 @@ constexpr Duration kMeterMin = seconds(5);
 constexpr Duration kMeterSpan = seconds(300);
 
 struct Progress {
-  double done = 0;   // units, for example steps
-  double total = 0;  // units of the whole job; 0: not reported
+  double done = 0;     // units, for example steps
+  double total = 0;    // units of the whole job; 0: not reported
+  std::string unit{};  // "steps"; empty: not reported, or not a short word
 };
-// Parses "1200 50000 steps", "1200 50000" or "1200". Nullopt for any other line.
+// Parses "1200 50000 steps", "1200 50000" or "1200". Words after these are ignored. Nullopt for any other line.
 std::optional<Progress> parse_progress(std::string_view line);
 
 class Meter {
@@ -30,8 +32,8 @@ class Meter {
   // Adds a report of the task's progress.
   void told(Time now, const Progress& progress);
 
-  // Returns units per second of running; nullopt: not known yet.
-  std::optional<double> rate() const;
+  // Returns units per second of running; nullopt: not known yet, or from less than `least` of running.
+  std::optional<double> rate(Duration least = kMeterMin) const;
   const std::optional<Progress>& last() const { return last_; }
 
  private:

@@ -48,6 +48,10 @@ TEST(Progress, LinesOfJobsAreReadWithCare) {
   EXPECT_EQ(parse_progress("1200 50000 steps")->total, 50000);
   EXPECT_EQ(parse_progress("1200")->done, 1200);
   EXPECT_EQ(parse_progress("12 5")->total, 0);  // less than is done
+  EXPECT_EQ(parse_progress("1200 50000 steps")->unit, "steps");
+  EXPECT_EQ(parse_progress("1200 0 steps 4711")->unit, "steps");
+  EXPECT_EQ(parse_progress("12 epochs")->unit, "epochs");
+  EXPECT_EQ(parse_progress("12 50 \x1b[2J")->unit, "");  // it is a user's text
   for (const char* line : {"", "epoch 3", "-1 5", "nan 5", "inf"}) {
     EXPECT_FALSE(parse_progress(line)) << line;
   }

@@ -10,7 +10,8 @@ using nlohmann::json;
 
 // Fields added since the first version have a default.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Submission, uid, gid, command, environment, folder,
-                                                umask, processes, retries, failed, has_terminal)
+                                                umask, processes, retries, failed, has_hook,
+                                                has_terminal)
 
 namespace {
 
@@ -51,7 +52,9 @@ Result<Submission> parse_submission(std::string_view text) {
     is_one = is_one && has(name, is_number);
   }
   for (const char* name : {"limit_ms", "retries"}) is_one = is_one && may_have(name, is_number);
-  is_one = is_one && may_have("has_terminal", [](const json& value) { return value.is_boolean(); });
+  for (const char* name : {"has_hook", "has_terminal"}) {
+    is_one = is_one && may_have(name, [](const json& value) { return value.is_boolean(); });
+  }
   if (!is_one) return input_error("not a submission: {}", text);
   Submission submission = object.get<Submission>();
   if (submission.failed.size() > submission.retries) {

@@ -30,13 +30,14 @@ enum class EventKind : std::uint8_t {
   kTickets,   // a user's tickets changed
   kReleased,  // a job that was held may be placed again
   kArrived,
-  kWoke,  // a wake-up that the policy requested
+  kWoke,    // a wake-up that the policy requested
+  kPinned,  // whether a job can save its work is known now
 };
-constexpr std::size_t kEventKinds = 19;
+constexpr std::size_t kEventKinds = 20;
 std::string_view event_name(EventKind kind);  // "start failed"
 
 // Policies get all kinds except those for the engine alone: kStopped, kStopFailed, kHeld, kStartFailed, kCordoned,
-// kUncordoned, kStarted, kProgress, kReported and kReleased.
+// kUncordoned, kStarted, kProgress, kReported, kReleased and kPinned.
 
 // Returns true if the event takes the job's GPUs but keeps the job.
 constexpr bool loses_gang(EventKind kind) { return kind == EventKind::kEvicted; }
@@ -76,6 +77,7 @@ struct Event {
   Duration left;                  // for kReported: running time on the job's reference gang
   Duration overhead;              // for kStarted: measured time before the gang did any work
   Duration lost;                  // for kEvicted: running time whose work was lost
+  bool is_pinned = false;         // for kPinned
   std::string_view reason;        // for kFailed, kStopFailed, kStartFailed, kCordoned; may be empty
 };
 

@@ -34,6 +34,12 @@ struct Closeness {
 
 constexpr std::uint32_t kCopiesMax = 65'535;
 
+// Values of JobExtras::pinned. A pinned job keeps its work only in the memory of its processes: once it has
+// run, it returns to the very GPUs of its last run, or waits for them.
+constexpr std::uint32_t kMayMove = 0;
+constexpr std::uint32_t kPinnedAlways = 1;
+constexpr std::uint32_t kPinnedUntilSeen = 2;  // until the world reports that it can save its work
+
 // The values that an attribute can have.
 template <class T>
 struct ValueRange {
@@ -45,11 +51,13 @@ struct ValueRange {
 // Attributes that few jobs have. 0: the job does not name the attribute.
 struct JobExtras {
   std::uint32_t copies_max = 0;  // copies to train as, one per node; 0: as many as there are nodes
+  std::uint32_t pinned = kMayMove;
 
   // Calls visit(name, field, range) for each attribute, in the order of the bytes of journals: add a new
   // one at the end.
   static constexpr void each(auto& self, auto&& visit) {
     visit("copies_max", self.copies_max, ValueRange<std::uint32_t>{1, kCopiesMax});
+    visit("pinned", self.pinned, ValueRange<std::uint32_t>{kPinnedAlways, kPinnedUntilSeen});
   }
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };

@@ -53,6 +53,7 @@ void Jobs::set_asked(const JobSpec& spec, Named named) {
   arrival[spec.job] = spec.submit;
   types[spec.job] = spec.types;
   if (spec.extras != JobExtras()) extras.grow_to(spec.job) = spec.extras;
+  if (spec.extras.pinned != kMayMove) cannot_move.grow_to(spec.job) = 1;
   if (spec.logged != Logged()) logged.grow_to(spec.job) = spec.logged;
   if (!named.partition.is_none()) partition.grow_to(spec.job) = named.partition;
 }

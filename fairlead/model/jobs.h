@@ -76,6 +76,8 @@ struct Jobs {
   IdVector<JobId, Logged> logged;
   IdVector<JobId, PartitionId> partition;
   IdVector<PartitionId, std::string> partitions;
+  // 1: the job loses its work if it leaves its GPUs. Ends with the last such job. Read is_pinned.
+  IdVector<JobId, std::uint8_t> cannot_move;
 
   // Served; read attained() rather than the first two.
   IdVector<JobId, GpuTime> attained_settled;      // up to run_since
@@ -100,6 +102,10 @@ struct Jobs {
   // Empty before the first start and after an eviction. Valid until the next placement.
   Gang last_gang(JobId job) const { return gangs.gang(last[job]); }
 
+  bool keeps_no_work(JobId job) const { return cannot_move.has(job) && cannot_move[job] != 0; }
+  // Returns whether the job must have the GPUs of its last run. False for a job that never ran, or that lost
+  // its state with its hosts.
+  bool is_pinned(JobId job) const { return keeps_no_work(job) && !last[job].empty(); }
   JobExtras extras_of(JobId job) const { return extras.has(job) ? extras[job] : JobExtras(); }
   Logged logged_of(JobId job) const { return logged.has(job) ? logged[job] : Logged(); }
   // Returns none if unknown.

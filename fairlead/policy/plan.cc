@@ -4,6 +4,7 @@
 #include "fairlead/model/step.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fairlead {
 
@@ -24,24 +25,101 @@ void Plan::take(NodeId node, std::uint32_t gpus) {
   open_.push_back({node, static_cast<std::uint16_t>(gpus)});
 }
 
-void Plan::place(JobId job) {
-  if (!allow(gangs_.has(job), job, "place: there is no such job")) return;
-  if (!allow(!open_.empty(), job, "place: no slice was taken for it")) return;
-  if (!allow(!has_gang(job), job, "place: it has a gang already")) return;
+bool Plan::may_place(JobId job) {
+  if (!allow(gangs_.has(job), job, "place: there is no such job")) return false;
+  if (!allow(!has_gang(job), job, "place: it has a gang already")) return false;
   const JobState state = jobs_->state[job];
-  if (!allow(state == JobState::kWaiting || state == JobState::kRunning, job,
-             "place: it neither waits nor runs")) {
-    return;
+  return allow(state == JobState::kWaiting || state == JobState::kRunning, job,
+               "place: it neither waits nor runs");
+}
+
+bool Plan::place(JobId job) {
+  const bool has_slices = !gangs_.has(job) || !open_.empty();
+  if (!allow(has_slices, job, "place: no slice was taken for it")) return false;
+  if (!may_place(job)) return false;
+  if (is_pinned(job)) {
+    drop();
+    return place_pinned(job);
   }
   tidy_open();
-  if (!allow(!open_splits_a_task(job), job, "place: it splits a task")) return;
+  if (!allow(!open_splits_a_task(job), job, "place: it splits a task")) return false;
   if (!allow(open_is_within(closeness(job).required), job,
              "place: it is not within the level that the job requires")) {
-    return;
+    return false;
   }
   gangs_[job] = jobs_->gangs.add(open_);
   edits_.push_back({job, {}, gangs_[job], StopCause::kPolicy});
   open_.clear();
+  return true;
+}
+
+bool Plan::place_pinned(JobId job) {
+  if (!may_place(job)) return false;
+  if (!allow(is_pinned(job) && open_.empty(), job, "place_pinned: it is not pinned")) return false;
+  const GangRef last = jobs_->last[job];
+  const Gang slices = jobs_->gangs.gang(last);
+  const bool has_room =
+      std::ranges::all_of(slices, [&](Slice slice) { return free_.on(slice.node) >= slice.gpus; });
+  if (!has_room || !may_return(last)) return false;
+  for (Slice slice : slices) free_.take(slice.node, slice.gpus);
+  open_.assign(slices.begin(), slices.end());
+  const GangRef gang = jobs_->gangs.add(open_);
+  open_.clear();
+  const GangPool& pool = jobs_->gangs;
+  std::ranges::copy(pool.gpu_masks(last), jobs_->gangs.gpu_masks(gang).begin());
+  gangs_[job] = gang;
+  pin(job, gang);
+  edits_.push_back({job, {}, gang, StopCause::kPolicy});
+  return true;
+}
+
+void Plan::pin(JobId job, GangRef gang) {
+  if (!is_pinned(job)) return;
+  const GangPool& pool = jobs_->gangs;
+  std::size_t i = 0;
+  for (Slice slice : pool.gang(gang)) pinned_.grow_to(slice.node) |= pool.gpu_masks(gang)[i++];
+}
+
+void Plan::unpin(JobId job, GangRef gang) {
+  if (!is_pinned(job)) return;
+  const GangPool& pool = jobs_->gangs;
+  std::size_t i = 0;
+  for (Slice slice : pool.gang(gang)) pinned_[slice.node] &= ~pool.gpu_masks(gang)[i++];
+}
+
+bool Plan::may_return(GangRef last) const {
+  return !overlaps(last, pinned_) && !overlaps(last, unusable_);
+}
+
+bool Plan::is_in_the_way(JobId job, GangRef gang) const {
+  return !is_pinned(job) && overlaps(gang, pinned_);
+}
+
+bool Plan::overlaps(GangRef gang, const NodeGpus& gpus) const {
+  const GangPool& pool = jobs_->gangs;
+  std::size_t i = 0;
+  return std::ranges::any_of(pool.gang(gang), [&](Slice slice) {
+    const std::uint64_t mask = pool.gpu_masks(gang)[i++];
+    return gpus.has(slice.node) && (gpus[slice.node] & mask) != 0;
+  });
+}
+
+void Plan::make_way(std::span<const JobId> running) {
+  const auto is_pinned_place = [&](const Edit& edit) {
+    return edit.before.empty() && is_pinned(edit.job);
+  };
+  if (std::ranges::none_of(edits_, is_pinned_place)) return;
+  for (JobId job : running) {
+    const GangRef present = gangs_[job];
+    const bool is_kept = !present.empty() && present.offset == jobs_->last[job].offset;
+    if (!is_kept || !is_in_the_way(job, present)) continue;
+    const Gang slices = gang(job);
+    open_.assign(slices.begin(), slices.end());
+    gangs_[job] = jobs_->gangs.add(open_);
+    open_.clear();
+    edits_.push_back({job, present, {}, StopCause::kMove});
+    edits_.push_back({job, {}, gangs_[job], StopCause::kPolicy});
+  }
 }
 
 bool Plan::has_copy_on_open_nodes(JobId job) const {
@@ -117,6 +195,7 @@ void Plan::stop(JobId job, StopCause cause) {
   if (!allow(gangs_.has(job) && has_gang(job), job, "stop: it has no gang")) return;
   if (!allow(!is_by_user(cause), job, "stop: the cause is reserved for its user")) return;
   for (Slice slice : gang(job)) free_.give(slice.node, slice.gpus);
+  unpin(job, gangs_[job]);
   edits_.push_back({job, gangs_[job], {}, cause});
   gangs_[job] = {};
 }
@@ -141,6 +220,8 @@ void Plan::rollback(Mark mark) {
     edits_.pop_back();
     for (Slice slice : jobs_->gangs.gang(edit.after)) free_.give(slice.node, slice.gpus);
     for (Slice slice : jobs_->gangs.gang(edit.before)) free_.take(slice.node, slice.gpus);
+    unpin(edit.job, edit.after);
+    pin(edit.job, edit.before);
     jobs_->gangs.release(edit.after);
     gangs_[edit.job] = edit.before;
   }
@@ -150,6 +231,7 @@ void Plan::rollback(Mark mark) {
 
 void Plan::world_took_away(JobId job) {
   for (Slice slice : gang(job)) free_.give(slice.node, slice.gpus);
+  unpin(job, gangs_[job]);
   gangs_[job] = {};
 }
 

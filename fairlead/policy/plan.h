@@ -15,6 +15,7 @@
 #include "fairlead/model/note.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,10 +43,17 @@ class Plan {
   // Adds a slice to the open gang. Slices may come in any order; two slices of one node add up.
   // REQUIRES: that many GPUs of the node are free in this draft.
   void take(NodeId node, std::uint32_t gpus);
-  // Gives the open gang to a job that has no gang. REQUIRES: the open gang is not empty, has whole
-  // tasks of the job on each node, and is within the level that the job requires; !has_gang(job); the
-  // job waits or runs.
-  void place(JobId job);
+  // Gives the open gang to a job that has no gang, and returns true. A pinned job (Jobs::is_pinned)
+  // gets the GPUs of its last run instead. If it cannot, the open gang is dropped, the job has no gang,
+  // and place() returns false. REQUIRES: the open gang is not empty, has whole tasks of the job on each
+  // node, and is within the level that the job requires; !has_gang(job); the job waits or runs.
+  bool place(JobId job);
+  bool is_pinned(JobId job) const { return jobs_->is_pinned(job); }
+  // Gives a pinned job the GPUs of its last run. The engine moves jobs that may move off them, to others
+  // of the node. Returns false, without a change, if its nodes have too few GPUs free in this draft, or
+  // another pinned job has one of these GPUs, or one is down or closed.
+  // REQUIRES: is_pinned(job); no open gang; !has_gang(job); the job waits or runs.
+  bool place_pinned(JobId job);
   // Gives the open gang to a job that has a gang: one more copy of it. REQUIRES: the open gang
   // meets the rules of place(); has_gang(job); no copy of the job is on any of its nodes.
   void place_copy(JobId job);
@@ -78,6 +86,7 @@ class Plan {
  private:
   friend class Engine;
 
+  using NodeGpus = IdVector<NodeId, std::uint64_t>;  // by node: bit i for its GPU i
   struct Edit {
     JobId job;
     GangRef before;  // the gang before the edit; none if the edit is a place
@@ -94,22 +103,37 @@ class Plan {
     return false;
   }
   void refuse(JobId job, std::string_view why);
+  bool may_place(JobId job);
   bool has_copy_on_open_nodes(JobId job) const;
   bool open_splits_a_task(JobId job) const;
   bool open_is_within(Level level) const;
   void tidy_open();
 
+  // Keep pinned_; they do nothing for a job that is not pinned.
+  void pin(JobId job, GangRef gang);
+  void unpin(JobId job, GangRef gang);
+  bool may_return(GangRef last) const;
+  bool overlaps(GangRef gang, const NodeGpus& gpus) const;
+  // Returns whether pinned jobs have GPUs of that gang of a job that may move.
+  bool is_in_the_way(JobId job, GangRef gang) const;
+
   // Called by the engine after the world changed or the draft was carried out.
+  void set_usable(NodeId node, std::uint64_t gpus) { unusable_.grow_to(node) = ~gpus; }
   void add_job(JobId job);
   void reserve(std::size_t jobs) { gangs_.reserve(jobs); }
   void world_took_away(JobId job);  // a finish, a failure, an eviction
   void begin(Time now);
+  // Called after decide(): places jobs that keep a gang in the way of pinned jobs again, on the same nodes. The engine
+  // then grants them other GPUs. O(running), if a pinned job was placed.
+  void make_way(std::span<const JobId> running);
 
   Time now_;
   const Cluster* cluster_;
   Jobs* jobs_;
   FreeIndex free_;
   IdVector<JobId, GangRef> gangs_;
+  NodeGpus pinned_;    // GPUs of the pinned jobs that have a gang in this draft
+  NodeGpus unusable_;  // GPUs that are down or closed
   std::vector<Slice> open_;
   std::vector<Slice> copies_;  // used within place_copy
   std::vector<Edit> edits_;

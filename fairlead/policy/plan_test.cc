@@ -62,6 +62,53 @@ TEST(Plan, DropGivesTheOpenGangBack) {
   EXPECT_EQ(plan.free().total(), 12U);
 }
 
+// A job that ran on the first two GPUs of node 1, and loses its work if it leaves them.
+struct PinnedPlan {
+  explicit PinnedPlan(std::size_t count) : jobs(waiting_jobs(count)), plan(cluster, jobs) {
+    for (JobId job : ids<JobId>(count)) {
+      const Slice slice{NodeId(1), 2};
+      jobs.last[job] = jobs.gangs.add({&slice, 1});
+      jobs.gangs.gpu_masks(jobs.last[job])[0] = 0b11;
+      jobs.cannot_move.grow_to(job) = 1;
+    }
+  }
+  const Cluster cluster = small_cluster();
+  Jobs jobs;
+  Plan plan;
+};
+
+TEST(Plan, APinnedJobReturnsToItsGpusWhateverIsTakenForIt) {
+  PinnedPlan pinned(1);
+  pinned.plan.take(NodeId(0), 2);
+  EXPECT_TRUE(pinned.plan.place(JobId(0)));
+  EXPECT_EQ(copy(pinned.plan.gang(JobId(0))), (std::vector<Slice>{{NodeId(1), 2}}));
+  EXPECT_EQ(pinned.plan.free().on(NodeId(0)), 4U);
+}
+
+TEST(Plan, OfTwoJobsPinnedToTheSameGpusOneWaits) {
+  PinnedPlan pinned(2);
+  const Plan::Mark mark = pinned.plan.mark();
+  EXPECT_TRUE(pinned.plan.place_pinned(JobId(0)));
+  EXPECT_FALSE(pinned.plan.place_pinned(JobId(1)));
+  pinned.plan.take(NodeId(0), 2);
+  EXPECT_FALSE(pinned.plan.place(JobId(1)));
+  EXPECT_EQ(pinned.plan.free().total(), 10U) << "the open gang is dropped";
+  pinned.plan.rollback(mark);
+  EXPECT_TRUE(pinned.plan.place_pinned(JobId(1)));
+  pinned.plan.stop(JobId(1), StopCause::kTurn);
+  EXPECT_TRUE(pinned.plan.place_pinned(JobId(0)));
+  EXPECT_EQ(pinned.plan.misuse().what, "");
+}
+
+TEST(Plan, APinnedJobWaitsIfItsNodesHaveTooFewGpus) {
+  PinnedPlan pinned(2);
+  pinned.jobs.cannot_move[JobId(1)] = 0;
+  pinned.plan.take(NodeId(1), 3);
+  EXPECT_TRUE(pinned.plan.place(JobId(1)));
+  EXPECT_FALSE(pinned.plan.place_pinned(JobId(0)));
+  EXPECT_FALSE(pinned.plan.has_gang(JobId(0)));
+}
+
 TEST(Plan, CopiesAreNumberedByTheirFirstNodesAndAJobCanLoseThemOnlyTogether) {
   const Cluster cluster = small_cluster();
   Jobs jobs = waiting_jobs(1);
@@ -234,10 +281,10 @@ void random_edit(Plan& plan, Rng& rng, std::size_t jobs) {
   }();
   if (plan.free().total() == 0) return plan.rollback(before);
   for (std::size_t node = 0; node < 3; ++node) {
-    if (plan.free().on(NodeId(node)) > 0) {
-      plan.take(NodeId(node), 1);
-      return plan.place(job);
-    }
+    if (plan.free().on(NodeId(node)) == 0) continue;
+    plan.take(NodeId(node), 1);
+    plan.place(job);
+    return;
   }
 }
 

@@ -54,8 +54,8 @@ class Fields {
     return list;
   }
 
-  Result<bool> flag(const char* field) const {
-    if (!object_.contains(field)) return false;
+  Result<bool> flag(const char* field, bool fallback) const {
+    if (!object_.contains(field)) return fallback;
     if (!object_[field].is_boolean()) return input_error("{} must be true or false", field);
     return object_[field].get<bool>();
   }
@@ -75,6 +75,7 @@ class Fields {
   // An attribute of 0 is not named.
   Result<JobExtras> extras() const {
     JobExtras extras = kSubmittedExtras;
+    extras.pinned = kPinnedUntilSeen;
     Status status;
     JobExtras::each(extras, [&](const char* name, auto& value, const auto& range) {
       if (!status) return;
@@ -153,9 +154,11 @@ Result<Submission> parse_submission_of(const json& object) {
   FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
   FL_TRY_ASSIGN(retries, fields.number("retries", 0, 0, kRetriesMax));
   FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
-  FL_TRY_ASSIGN(has_terminal, fields.flag("terminal"));
+  FL_TRY_ASSIGN(has_terminal, fields.flag("terminal", false));
   if (has_terminal && processes != 1)
     return input_error("terminal: only a job of one process can have one");
+  FL_TRY_ASSIGN(has_hook, fields.flag("hook", true));
+  submission.has_hook = has_hook;
   submission.has_terminal = has_terminal;
   submission.command = std::move(command);
   submission.environment = std::move(environment);
@@ -175,6 +178,11 @@ Result<JobRequest> parse_job_request(std::string_view body, const Cluster& clust
   FL_TRY_ASSIGN(submission, parse_submission_of(object));
   FL_TRY_ASSIGN(gpus, fields.number("gpus", 1, 1, 100'000));
   FL_TRY_ASSIGN(extras, fields.extras());
+  if (extras.copies_max != 1) {
+    if (object.value("pinned", kMayMove) != kMayMove)
+      return input_error("pinned: copies of a job exchange their work, so they can save it");
+    extras.pinned = kMayMove;
+  }
   if (extras.copies_max != 1 && (submission.processes != 1 || submission.has_terminal))
     return input_error("copies_max: a job with copies is one process, without a terminal");
   FL_TRY_ASSIGN(name, fields.name("name"));

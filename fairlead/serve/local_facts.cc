@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace fairlead {
 
 std::string LocalFacts::name_of(JobId job) const {
@@ -14,9 +16,17 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
     facts.limit = what->limit;
     facts.retries = {.used = what->failed.size(), .most = what->retries};
   }
-  if (const auto told = backend_.told(job)) {
+  const Sensors* const sensors = backend_.sensors(job);
+  if (sensors == nullptr) return facts;
+  if (const auto done = sensors->done()) {
     facts.progress = {
-        .done = told->progress.done, .total = told->progress.total, .unit_per_s = told->unit_per_s};
+        .done = done->progress.done, .total = done->progress.total, .unit_per_s = done->unit_per_s};
+  }
+  if (auto speed = sensors->speed()) {
+    facts.speed = {.unit_per_s = speed->unit_per_s,
+                   .unit = std::move(speed->unit),
+                   .sensor = sensor_name(speed->sensor),
+                   .sensor_text = sensor_text(speed->sensor)};
   }
   return facts;
 }

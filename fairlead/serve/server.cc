@@ -185,7 +185,7 @@ class LiveServer : public Server {
 
   void make_parts() {
     const Tables& tables = engine_->tables();
-    backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_);
+    backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_, options_.hook);
     facts_.emplace(io_, tables, *backend_);
     world_.set_backend(*backend_);
     views_.emplace(*facts_, tables, *policy_, policy_options_);

@@ -23,6 +23,8 @@ struct ServeOptions {
   std::uint64_t seed = 0;
   // The time in which a job that must leave its GPUs can write a checkpoint, before it is killed.
   Duration grace = seconds(60);
+  // The folder of the hook for the jobs' Python processes (python/hook); empty: they start without it.
+  std::string hook{};
   // The state of the policy is kept after that many records, so that a start need not replay more.
   std::int64_t snapshot_records = 10'000;
   // The TCP address of the API, "127.0.0.1:8080", and the token that clients need there. Empty: no

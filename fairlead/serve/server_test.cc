@@ -61,6 +61,31 @@ TEST(Server, WhyTellsWhatItsUserIsDueAndHasHad) {
   EXPECT_NE(why().find(line), std::string::npos) << why();
 }
 
+TEST(Server, WhyNamesTheSensorThatMeasuredTheSpeed) {
+  SimDaemon daemon;
+  const std::size_t job = daemon.submit({"work", "9000000", "every=1"}, 1, kAnn);
+  const auto why = [&] { return daemon.ask("GET", fmt::format("/v1/jobs/{}/why", job)).body; };
+  const std::string line = "speed: 1000 units/s, measured from its progress reports";
+  EXPECT_EQ(why().find(line), std::string::npos) << why();
+  EXPECT_TRUE(daemon.job(job)["speed"].is_null());
+  for (int life = 0; life < 2; ++life) {
+    daemon.run_to(30 * (life + 1));
+    EXPECT_NE(why().find(line), std::string::npos) << why();
+    const nlohmann::json speed = {{"unit_per_s", 1000.0}, {"unit", "units"}, {"sensor", "reports"}};
+    EXPECT_EQ(daemon.job(job)["speed"], speed);
+    daemon.fail(Outage::kDaemon);  // the next one measures again
+  }
+}
+
+TEST(Server, AJobMayBeWithoutTheHook) {
+  SimDaemon daemon;
+  const std::size_t job = daemon.submit({"work", "9000000"}, 1, kAnn, {{"hook", false}});
+  const std::string kept = daemon.io.read(fmt::format("jobs/{}", job)).value();
+  EXPECT_NE(kept.find("\"has_hook\":false"), std::string::npos) << kept;
+  const nlohmann::json bad = {{"command", {"work"}}, {"folder", "/data"}, {"hook", "no"}};
+  EXPECT_EQ(daemon.ask("POST", "/v1/jobs", bad).status, 400);
+}
+
 TEST(Server, WhyHasTheCauseOfAWaitAndOfTheLastStop) {
   SimDaemon daemon("gang-stride:quantum_s=60");
   const std::size_t ann = daemon.submit({"work", "9000000"}, 2, kAnn);

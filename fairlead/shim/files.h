@@ -5,6 +5,7 @@
 // end        how the task ended; appears, complete, once no process of the task is left
 // end.new    the future `end`: its disk space is reserved before the task starts
 // progress   written by the task
+// steps      written by the hook in the task's Python processes (python/hook)
 // asked      exists once the task was asked to end
 #pragma once
 
@@ -19,6 +20,7 @@ namespace fairlead::shim {
 constexpr std::string_view kMarkFile = "shim";
 constexpr std::string_view kEndFile = "end";
 constexpr std::string_view kProgressFile = "progress";
+constexpr std::string_view kStepsFile = "steps";
 constexpr std::string_view kAskedFile = "asked";
 
 // The process that runs a task.

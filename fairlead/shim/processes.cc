@@ -11,6 +11,7 @@
 #include <memory>
 #include <poll.h>
 #include <sstream>
+#include <string_view>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <unordered_map>
@@ -113,6 +114,45 @@ Tree descendants(pid_t root) {
     }
   }
   return tree;
+}
+
+namespace {
+
+// Returns whether the process has a handler for the signal. False if it has ended.
+bool catches(pid_t process, int signal) {
+  const std::optional<std::string> text = read_file("/proc/" + std::to_string(process) + "/status");
+  constexpr std::string_view kField = "\nSigCgt:";
+  const std::size_t at = text ? text->find(kField) : std::string::npos;
+  if (at == std::string::npos) return false;
+  const std::uint64_t caught = std::strtoull(text->c_str() + at + kField.size(), nullptr, 16);
+  return (caught >> (signal - 1) & 1) != 0;
+}
+
+std::string command_of(pid_t process) {
+  return read_file("/proc/" + std::to_string(process) + "/cmdline").value_or("");
+}
+
+bool is_helper(const Process& process) {
+  const std::string command = command_of(process.pid);
+  return command == command_of(process.parent) ||
+         command.find("multiprocessing") != std::string::npos;
+}
+
+}  // namespace
+
+bool workers_catch(const std::vector<Process>& processes, int signal) {
+  std::unordered_set<pid_t> parents, all;
+  for (const Process& process : processes) all.insert(process.pid);
+  std::vector<pid_t> counted;
+  for (const Process& process : processes) {
+    const bool is_first = all.count(process.parent) == 0;
+    if (process.has_ended() || (!is_first && is_helper(process))) continue;
+    counted.push_back(process.pid);
+    parents.insert(process.parent);
+  }
+  return !counted.empty() && std::all_of(counted.begin(), counted.end(), [&](pid_t pid) {
+    return parents.count(pid) != 0 || catches(pid, signal);
+  });
 }
 
 void signal_descendants(pid_t root, int signal) {

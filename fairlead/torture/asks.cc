@@ -123,6 +123,7 @@ Ask Asks::submit(Rng& rng, Asker asker) {
       R"({{"name":"{}","model":"m{}","command":["{}"],"environment":["A=b"],"folder":"/data",)"
       R"("umask":18,"gpus":{},"processes":{},"types":{})",
       job.name, rng.below(4), fmt::join(job.work.command(), R"(",")"), job.gpus, processes, types);
+  body += R"(,"pinned":0)";
   if (job.copies_max != 1) body += fmt::format(R"(,"copies_max":{})", job.copies_max);
   if (rng.below(2) == 0) {
     body += fmt::format(R"(,"declared_s":{})", 1 + job.work.work.ms * scaled(rng, 8) / 4000);

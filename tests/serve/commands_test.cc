@@ -59,6 +59,11 @@ class Commands : public ProgramTest {
     after();
     return ended;
   }
+  // Sets the objects of the API server in a list.
+  void list(const std::string& path, const std::string& items) {
+    objects_[path] =
+        fmt::format(R"({{"metadata": {{"resourceVersion": "5"}}, "items": [{}]}})", items);
+  }
   // Runs `fairlead ARGUMENTS` where the current kubeconfig has this server. Its scheduler leads as "sched-1", and
   // answers behind the server's proxy.
   Ended ask_kubernetes(const std::string& arguments, const std::string& at = "") {
@@ -66,6 +71,9 @@ class Commands : public ProgramTest {
     const TestingDaemon server([&](const HttpMessage& request, pid_t peer) {
       if (request.path == "/apis/coordination.k8s.io/v1/namespaces/ml/leases/fairlead")
         return Answer{200, R"({"spec": {"holderIdentity": "sched-1_0123"}})"};
+      if (const auto found = objects_.find(request.path); found != objects_.end())
+        return Answer{200, found->second};
+      if (request.path.starts_with("/apis/")) return Answer{404, R"({"kind": "Status"})"};
       const bool is_proxied = request.path.starts_with(kProxy);
       if (is_proxied != at.empty())
         return Answer{403, R"({"kind": "Status", "message": "pods/proxy is forbidden"})"};
@@ -120,6 +128,7 @@ class Commands : public ProgramTest {
   }
 
   std::map<std::string, TestingDaemon::Answers> answers_;
+  std::map<std::string, std::string> objects_;  // lists of the API server, by path
   std::mutex mutex_;
   std::vector<std::string> asked_;
   std::map<std::string, std::string> bodies_;
@@ -180,6 +189,31 @@ TEST_F(Commands, TheSchedulerOnKubernetesIsAskedThroughTheApiServerOrAtItsAddres
     EXPECT_NE(ask_kubernetes("gpus", at).out.find("ann/train"), std::string::npos);
     EXPECT_NE(ask_kubernetes("top", at).out.find("ann/train"), std::string::npos);
   }
+}
+
+TEST_F(Commands, WhatIfOnKubernetesHasThePolicyOfTheScheduler) {
+  list("/api/v1/nodes", R"({"metadata": {"name": "n0"}, "status": {
+    "allocatable": {"nvidia.com/gpu": "2", "cpu": "8", "memory": "64Gi", "pods": "110"},
+    "conditions": [{"type": "Ready", "status": "True"}]}})");
+  list("/api/v1/pods", R"({"metadata": {"name": "train", "namespace": "ann", "uid": "u1",
+      "creationTimestamp": "2026-01-01T00:00:00Z"},
+    "spec": {"schedulerName": "fairlead",
+      "containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]},
+    "status": {"phase": "Pending"}})");
+  list("/api/v1/namespaces/ml/configmaps", "");
+  const Ended alone = ask_kubernetes("whatif --policy srtf");
+  EXPECT_EQ(alone.exit_code, 0) << alone.errors;
+  EXPECT_NE(alone.out.find("  the present policy is left out: not asked in this test\n"),
+            std::string::npos)
+      << alone.out;
+  on("GET /v1/cluster", json::parse(kCluster));
+  const Ended ended = ask_kubernetes("whatif --policy srtf --json");
+  const json policies = json::parse(ended.out, nullptr, false)["policies"];
+  ASSERT_EQ(policies.size(), 2U) << ended.out << ended.errors;
+  EXPECT_EQ(policies[0]["policy"], "fifo:skip=true");
+  EXPECT_EQ(policies[0]["runs_now"], true);
+  EXPECT_EQ(policies[1]["policy"], "srtf");
+  EXPECT_EQ(policies[1]["jobs_ended"], 1);
 }
 
 TEST_F(Commands, WhyASchedulerOnKubernetesDoesNotAnswerIsReported) {

@@ -25,6 +25,7 @@ struct TestJob {
   std::int64_t work_s = 1000;
   std::string user = "ann";
   std::string model{};
+  std::uint32_t pinned = kMayMove;
 };
 
 struct Happened {
@@ -117,6 +118,7 @@ inline Happened happens(Cluster cluster, const std::vector<TestJob>& jobs, std::
                                                          row.user = job.user;
                                                          row.model = job.model;
                                                          row.gpus = job.gpus;
+                                                         row.extras.pinned = job.pinned;
                                                          row.submit = {job.submit_s * 1000};
                                                          row.duration = seconds(job.work_s);
                                                        })),

@@ -80,6 +80,7 @@ Workload workload_of(const World& world) {
     row.gpus_max = job.gpus_max;
     row.task_gpus = job.task_gpus;
     row.extras.copies_max = job.copies_max;
+    row.extras.pinned = job.pinned;
     row.require_level = job.require_level;
     row.prefer_level = job.prefer_level;
     row.submit = job.submit;

@@ -33,6 +33,7 @@ std::vector<TestJob> drawn_jobs(std::uint64_t seed) {
            .work_s = 30'000 + static_cast<std::int64_t>(rng.below(600'000)),
            .user = fmt::format("user{}", 1 + rng.below(3))};
   }
+  for (TestJob& job : jobs) job.pinned = rng.below(3) == 0 ? kPinnedAlways : kMayMove;
   std::ranges::stable_sort(jobs, {}, &TestJob::submit_s);
   return jobs;
 }
@@ -50,8 +51,10 @@ class Submitters : public SimClients {
     const TestJob& job = jobs_[i];
     const std::string work = fmt::format("{}", job.work_s * 1000);
     // It writes a checkpoint at every moment, so a move costs it nothing, as in the simulator.
-    const nlohmann::json body = {
-        {"command", {"work", work, "every=1"}}, {"folder", "/data"}, {"gpus", job.gpus}};
+    const nlohmann::json body = {{"command", {"work", work, "every=1"}},
+                                 {"folder", "/data"},
+                                 {"gpus", job.gpus},
+                                 {"pinned", job.pinned}};
     const auto uid = static_cast<std::uint32_t>(std::stoul(job.user.substr(4)));
     const ConnectionId connection = io_.connect({.uid = uid, .gid = uid});
     io_.client_send(connection, http_request("POST", "/v1/jobs", body.dump()), {});

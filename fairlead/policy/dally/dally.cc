@@ -38,6 +38,7 @@ void Dally::start_waiting(const View& view, Plan& plan) {
 // before.
 bool Dally::start(const View& view, Plan& plan, JobId job) {
   if (plan.free().total() < view.jobs.gpus[job]) return false;
+  if (plan.is_pinned(job)) return return_to_gpus(view, plan, job);
   const Want want{gang_asked(view.jobs, job), view.jobs.types[job], waiting_.accepts(view, job)};
   if (std::ranges::find(refused_, want) != refused_.end()) return false;
   const JobTiers& tiers = tiers_.of(view, job);
@@ -57,6 +58,13 @@ bool Dally::start(const View& view, Plan& plan, JobId job) {
   }
   if (!had_room) refused_.push_back(want);
   return false;
+}
+
+// Has no timer: a pinned job has no choice.
+bool Dally::return_to_gpus(const View& view, Plan& plan, JobId job) {
+  if (!plan.place_pinned(job)) return false;
+  crowding_.placed(view, plan, job);
+  return true;
 }
 
 // Places the job, unless the links there are so crowded that it is worth waiting longer.

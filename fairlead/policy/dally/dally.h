@@ -49,6 +49,7 @@ class Dally : public Policy {
   void apply_news(const View& view);
   void start_waiting(const View& view, Plan& plan);
   bool start(const View& view, Plan& plan, JobId job);
+  bool return_to_gpus(const View& view, Plan& plan, JobId job);
   bool take(const View& view, Plan& plan, JobId job, const DallyPlace& place);
   void ask_to_be_woken(const View& view, Plan& plan, Time next_tier);
 

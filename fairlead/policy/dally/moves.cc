@@ -39,7 +39,7 @@ double DallyMoves::present_rate(const View& view, const Plan& plan, JobId job) c
 }
 
 bool DallyMoves::could_be_faster(const View& view, const Plan& plan, JobId job) const {
-  if (!options_.moves_for_speed() || !plan.has_gang(job)) return false;
+  if (!options_.moves_for_speed() || !plan.has_gang(job) || plan.is_pinned(job)) return false;
   const double best = tiers_.of(view, job).fastest();
   return gpu_seconds(view, job, present_rate(view, plan, job), best) >
          view.jobs.gpus[job] * to_seconds(options_.switch_cost);
@@ -82,7 +82,7 @@ bool DallyMoves::may_gain_by_preemption(const View& view, const OrderKey& key) c
 void DallyMoves::collect_seekers(const View& view, Plan& plan) {
   seekers_.clear();
   for (const OrderKey& key : waiting_.jobs()) {
-    if (may_gain_by_preemption(view, key)) {
+    if (!plan.is_pinned(key.job) && may_gain_by_preemption(view, key)) {
       seekers_.push_back({.key = order_.round(view, key.job),
                           .is_running = false,
                           .types = waiting_.accepts(view, key.job),
@@ -103,11 +103,12 @@ void DallyMoves::collect_seekers(const View& view, Plan& plan) {
   std::ranges::sort(seekers_, {}, &Seeker::key);
 }
 
-// Jobs placed in this decision are not collected, so they are left alone.
+// Jobs placed in this decision are not collected, so they are left alone; nor are pinned jobs, which could
+// not continue elsewhere.
 void DallyMoves::collect_runners(const View& view, const Plan& plan) {
   std::vector<DallyVictims::Runner> runners;
   for (JobId job : view.running) {
-    if (!plan.has_gang(job)) continue;
+    if (!plan.has_gang(job) || plan.is_pinned(job)) continue;
     const double present = present_rate(view, plan, job);
     const double loss = gpu_seconds(view, job, tiers_.of(view, job).slowest(), present);
     runners.push_back({order_.round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});

@@ -80,7 +80,7 @@ std::optional<DallyPlace> fastest_place(const View& view, const Plan& plan, cons
 }
 
 // A gang that spans racks takes as few as possible.
-void place_there(const View& view, Plan& plan, const DallyPlace& place, JobId job) {
+bool place_there(const View& view, Plan& plan, const DallyPlace& place, JobId job) {
   GangAsked gang = gang_asked(view.jobs, job);
   while (gang.gpus > 0) {
     const NodeRange range = place.tier == DallyTier::kNetwork
@@ -88,7 +88,7 @@ void place_there(const View& view, Plan& plan, const DallyPlace& place, JobId jo
                                 : place.range;
     gang.gpus = take_in(plan, place.type, range, gang);
   }
-  plan.place(job);
+  return plan.place(job);
 }
 
 }  // namespace fairlead

@@ -192,7 +192,7 @@ void Gandiva::wait_for_home(const View& view, JobId job) {
 }
 
 // Stops the jobs that live there and run on its other GPUs, or while it is cordoned. All of its
-// jobs must find another home.
+// jobs but the pinned ones must find another home.
 void Gandiva::leave_node(const View& view, Plan& plan, NodeId node) {
   std::vector<JobId> leaving;
   for (JobId job : turns_.queue(queue_of(node))) leaving.push_back(job);
@@ -204,6 +204,7 @@ void Gandiva::leave_node(const View& view, Plan& plan, NodeId node) {
   });
   std::ranges::sort(leaving);
   for (JobId job : leaving) {
+    if (plan.is_pinned(job)) continue;
     if (plan.has_gang(job)) plan.stop(job, StopCause::kDrain);
     leave_home(job);
     wait_for_home(view, job);
@@ -261,7 +262,8 @@ void Gandiva::give_homes(const View& view) {
   while (ClassQueue::Class* const next = waiting_.first_open()) {
     const JobId job = next->head().job;
     Home home = find_room(view, job);
-    if (home.empty()) home = find_shared(view, next->gang(), next->types());
+    const bool may_share = home.empty() && next->gang().pinned.is_none();
+    if (may_share) home = find_shared(view, next->gang(), next->types());
     if (home.empty()) {
       next->block();
       continue;
@@ -276,9 +278,13 @@ void Gandiva::give_homes(const View& view) {
 }
 
 // Returns a home that crowds no job, or none. There is one whenever there is enough room for its
-// tasks.
+// tasks. A pinned job has one home.
 Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
   const GangAsked gang = gang_asked(view.jobs, job);
+  if (!gang.pinned.is_none()) {
+    const Gang last = view.jobs.last_gang(job);
+    return {last.begin(), last.end()};
+  }
   const TypeMask types = view.jobs.types[job];
   if (room_of(types) < gang.gpus) return {};
   Home home = find_node(gang.gpus, types);
@@ -422,6 +428,7 @@ void Gandiva::migrate(const View& view, Plan& plan) {
 }
 
 void Gandiva::consider_moving(const View& view, Plan& plan, JobId job) {
+  if (plan.is_pinned(job)) return;
   const std::size_t nodes = homes_[job].size();
   const std::uint32_t gpus = view.jobs.gpus[job];
   const bool waits = turns_.waits(job) && is_crowded(homes_[job]);
@@ -472,7 +479,7 @@ void Gandiva::give_turns(Plan& plan) {
   for (JobId job : starts_) {
     turns_.end_wait(job);
     for (Slice slice : homes_[job]) plan.take(slice.node, slice.gpus);
-    plan.place(job);
+    if (!plan.place(job)) turns_.wait(job, queue_of(homes_[job]));
   }
 }
 

@@ -109,7 +109,7 @@ void Admission::let_in(const View& view) {
     }
     const Home home = choice_.find(view, job);
     if (home.is_none()) {
-      if (choice_.fits_when_empty(view, job)) return;
+      if (!view.jobs.is_pinned(job) && choice_.fits_when_empty(view, job)) return;
       coming_in_.erase(user);
       continue;
     }

@@ -42,7 +42,7 @@ std::int64_t Balancer::balance_type(const View& view, GpuTypeId type, std::int64
   }
   if (stuck == 0) return moves_left;
   for (; moves_left > 0; --moves_left) {
-    const Move move = join_holes(homes_, cool_down_, view.now, type);
+    const Move move = join_holes(view, homes_, cool_down_, type);
     if (move.is_none()) break;
     carry_out(move);
   }
@@ -101,7 +101,7 @@ Move Balancer::best_relief(const View& view, NodeId node) {
   double best_gain = 0;
   tried_.clear();
   for (const StrideClient& client : homes_.node(node).queue) {
-    if (!cool_down_.may_move(client.job, view.now) || is_tried(client)) continue;
+    if (!cool_down_.may_move(view, client.job) || is_tried(client)) continue;
     const double relief_at_most = here - tiling.least_unserved_without(need_of(client));
     if (relief_at_most - options_.gain * client.gpus <= best_gain) continue;
     const double relief = here - homes_.tiling(node, client.job).unserved();

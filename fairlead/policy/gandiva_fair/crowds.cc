@@ -57,7 +57,7 @@ Move part_crowd(const View& view, const Homes& homes, HomeChoice& choice,
   constexpr double kTooMuch = 1.05;
   for (const Homes::Spread& spread : homes.spreads()) {
     const JobId job = spread.client.job;
-    if (crowd_on(homes, spread.slices) <= kTooMuch || !cool_down.may_move(job, view.now)) continue;
+    if (crowd_on(homes, spread.slices) <= kTooMuch || !cool_down.may_move(view, job)) continue;
     const Home to = choice.find_slices(view, job, type_bit(homes.of(job).type));
     if (to.is_none()) continue;
     if (crowd_on(homes, to.slices) + need_of(spread.client).time <= kTooMuch) return {job, to};
@@ -69,7 +69,7 @@ Move part_steady(const View& view, Homes& homes, const CoolDown& cool_down) {
   for (NodeId node : homes.contended()) {
     if (steady_gpus(homes, node) <= homes.node(node).gpus) continue;
     for (const StrideClient& client : homes.node(node).queue) {
-      if (!is_steady(need_of(client)) || !cool_down.may_move(client.job, view.now)) continue;
+      if (!is_steady(need_of(client)) || !cool_down.may_move(view, client.job)) continue;
       const NodeId to = node_apart(view, homes, view.cluster.node_type[node], client);
       if (!to.is_none()) return {client.job, {.node = to}};
     }

@@ -213,7 +213,13 @@ void GandivaFair::ask_to_be_woken(const View& view, Plan& plan) {
 
 // --- Starting and stopping --------------------------------------------------------------------
 
-void GandivaFair::start(const View& view, Plan& plan, JobId job) {
+// Returns false if it is pinned and must wait for its GPUs.
+bool GandivaFair::start(const View& view, Plan& plan, JobId job) {
+  if (view.jobs.is_pinned(job)) {
+    if (!plan.place_pinned(job)) return false;
+    homes_.set_runs(view, job, true);
+    return true;
+  }
   if (homes_.of(job).is_spread()) {
     for (Slice slice : homes_.spread(job).slices) plan.take(slice.node, slice.gpus);
   } else {
@@ -221,6 +227,7 @@ void GandivaFair::start(const View& view, Plan& plan, JobId job) {
   }
   plan.place(job);
   homes_.set_runs(view, job, true);
+  return true;
 }
 
 void GandivaFair::stop(const View& view, Plan& plan, JobId job, StopCause cause) {
@@ -253,8 +260,7 @@ void GandivaFair::fill_touched(const View& view, Plan& plan) {
     for (;;) {
       const std::uint32_t free = plan.free().on(node);
       const JobId next = free == 0 ? JobId::none() : turns_.next(view, node, free);
-      if (next.is_none()) break;
-      start(view, plan, next);
+      if (next.is_none() || !start(view, plan, next)) break;
     }
   }
   homes_.forget_touched();

@@ -88,7 +88,7 @@ class GandivaFair : public Policy {
   Time next_boundary(Time now) const;
   void ask_to_be_woken(const View& view, Plan& plan);
   // Starts and stops.
-  void start(const View& view, Plan& plan, JobId job);
+  bool start(const View& view, Plan& plan, JobId job);
   void stop(const View& view, Plan& plan, JobId job, StopCause cause);
   void stop_unless_chosen(const View& view, Plan& plan, const StrideClient& client);
   void start_if_chosen(const View& view, Plan& plan, const StrideClient& client);

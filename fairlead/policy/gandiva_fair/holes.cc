@@ -2,7 +2,7 @@
 
 namespace fairlead {
 
-Move join_holes(const Homes& homes, const CoolDown& cool_down, Time now, GpuTypeId type) {
+Move join_holes(const View& view, const Homes& homes, const CoolDown& cool_down, GpuTypeId type) {
   Move best;
   double best_gain = 0;
   for (NodeId node : homes.of_type(type)) {
@@ -10,7 +10,7 @@ Move join_holes(const Homes& homes, const CoolDown& cool_down, Time now, GpuType
     if (books.is_down || books.wanted == 0 || books.wanted >= books.gpus) continue;
     const double hole = books.gpus - books.wanted;
     for (const StrideClient& client : books.queue) {
-      if (!cool_down.may_move(client.job, now)) continue;
+      if (!cool_down.may_move(view, client.job)) continue;
       const NodeId to = homes.spare(type, client.gpus);
       if (to.is_none() || to == node) continue;
       const double other = homes.node(to).gpus - homes.node(to).wanted;

@@ -8,6 +8,6 @@ namespace fairlead {
 
 // Returns the move of a job of the GPU type that best makes one larger hole of two; a hole counts
 // by the square of its size. None if no move does. O(jobs on nodes with holes).
-Move join_holes(const Homes& homes, const CoolDown& cool_down, Time now, GpuTypeId type);
+Move join_holes(const View& view, const Homes& homes, const CoolDown& cool_down, GpuTypeId type);
 
 }  // namespace fairlead

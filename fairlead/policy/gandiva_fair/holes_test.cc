@@ -12,7 +12,7 @@ const UserId kAnn(0);
 TEST(Holes, TwoAreJoinedByTheMoveThatMakesTheLargest) {
   Town town("3xV100:4", {1});
   const CoolDown cool_down(seconds(600));
-  const auto best = [&] { return join_holes(town.homes, cool_down, town.now, GpuTypeId(0)); };
+  const auto best = [&] { return join_holes(town.view(), town.homes, cool_down, GpuTypeId(0)); };
   const JobId three = town.keep(kAnn, 3, 0);
   town.keep(kAnn, 2, 1);
   const JobId four = town.keep(kAnn, 4, 2);
@@ -32,7 +32,7 @@ TEST(Holes, AJobThatRestsJoinsNone) {
   for (std::size_t node = 0; node < 2; ++node) {
     cool_down.on_move(town.keep(kAnn, 2, node), town.now);
   }
-  EXPECT_TRUE(join_holes(town.homes, cool_down, town.now, GpuTypeId(0)).is_none());
+  EXPECT_TRUE(join_holes(town.view(), town.homes, cool_down, GpuTypeId(0)).is_none());
 }
 
 }  // namespace

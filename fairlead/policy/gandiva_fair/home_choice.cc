@@ -23,6 +23,7 @@ std::uint32_t largest_of(const View& view, JobId job, GpuTypeId type) {
 }  // namespace
 
 Home HomeChoice::find(const View& view, JobId job) {
+  if (view.jobs.is_pinned(job)) return last_home(view, job);
   order_types(view, job);
   const std::uint32_t gpus = view.jobs.gpus[job];
   std::uint32_t largest = 0;
@@ -34,6 +35,16 @@ Home HomeChoice::find(const View& view, JobId job) {
     if (!home.is_none()) return home;
   }
   return gpus <= largest ? Home() : find_slices(view, job, view.jobs.types[job]);
+}
+
+// Returns none while one of its nodes is down.
+Home HomeChoice::last_home(const View& view, JobId job) {
+  const Gang last = view.jobs.last_gang(job);
+  const auto is_down = [&](Slice slice) { return homes_.node(slice.node).is_down; };
+  if (std::ranges::any_of(last, is_down)) return {};
+  if (last.size() == 1) return {.node = last.front().node};
+  slices_.assign(last.begin(), last.end());
+  return {.slices = slices_};
 }
 
 bool HomeChoice::fits_when_empty(const View& view, JobId job) const {

@@ -25,7 +25,7 @@ class HomeChoice {
   HomeChoice(const Homes& homes, const Accounts& accounts) : homes_(homes), accounts_(accounts) {}
 
   // Returns a home on the best type that has room; on several types only if none has enough; or
-  // none. REQUIRES: the job is kept nowhere.
+  // none. A pinned job returns to its last home, even if that has no room. REQUIRES: the job is kept nowhere.
   Home find(const View& view, JobId job);
   // Returns a node of the type for a job that fits there, or none.
   NodeId find_node(const View& view, JobId job, GpuTypeId type);
@@ -43,6 +43,7 @@ class HomeChoice {
     NodeId node;
   };
 
+  Home last_home(const View& view, JobId job);
   void order_types(const View& view, JobId job);
   double score(const View& view, JobId job, GpuTypeId type) const;
   void list_least_loaded(GpuTypeId type, std::uint32_t gpus);

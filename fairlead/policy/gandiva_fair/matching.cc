@@ -45,7 +45,7 @@ void Matching::improve(const View& view, UserId user, GpuTypeId from, GpuTypeId 
   constexpr int kLooks = 32;  // jobs
   JobId job = homes_.first_kept(user, from);
   for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = homes_.next_kept(job)) {
-    if (!cool_down_.may_move(job, view.now) || homes_.of(job).is_spread()) continue;
+    if (!cool_down_.may_move(view, job) || homes_.of(job).is_spread()) continue;
     const std::uint32_t gpus = view.jobs.gpus[job];
     const bool can_run =
         (view.jobs.types[job] & type_bit(to)) != 0 && gpus <= view.cluster.type_node_gpus_max[to];
@@ -111,7 +111,7 @@ Move Matching::to_spare(const View& view, UserId user) const {
 NodeId Matching::find_spare(const View& view, JobId job) const {
   constexpr double kWorthAMove = 1.1;
   const Homes::Residence& residence = homes_.of(job);
-  if (residence.is_spread() || !cool_down_.may_move(job, view.now)) return {};
+  if (residence.is_spread() || !cool_down_.may_move(view, job)) return {};
   const std::uint32_t gpus = view.jobs.gpus[job];
   const double fraction =
       homes_.node(residence.node).is_contended

@@ -20,13 +20,16 @@ struct Move {
 // Stops the job if it has GPUs, and moves it. On return the homes are as after the move.
 using CarryOut = std::function<void(const Move&)>;
 
-// Keeps a moved job in place for a while, because a move costs time. O(1); save O(jobs).
+// Keeps a moved job in place for a while, because a move costs time, and a pinned job always. O(1); save
+// O(jobs).
 class CoolDown {
  public:
   explicit CoolDown(Duration rest) : rest_(rest) {}
 
-  bool may_move(JobId job, Time now) const {
-    return !moved_.has(job) || moved_[job] == kNever || now - moved_[job] >= rest_;
+  bool may_move(const View& view, JobId job) const {
+    const bool is_rested =
+        !moved_.has(job) || moved_[job] == kNever || view.now - moved_[job] >= rest_;
+    return is_rested && !view.jobs.is_pinned(job);
   }
   void on_move(JobId job, Time now) {
     if (!moved_.has(job)) moved_.resize(job.row() + std::size_t{1}, kNever);

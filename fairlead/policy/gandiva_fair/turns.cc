@@ -69,11 +69,17 @@ std::uint32_t Turns::left_on(NodeId node) const {
 
 void Turns::choose(const View& view, NodeId node) {
   const std::span<StrideClient> queue = homes_.queue(node);
+  bool any_stays = false;
+  for (StrideClient& client : queue) {
+    client.stays = view.jobs.is_pinned(client.job);
+    client.own = client.stays ? own_gpus(view, client.job) : 0;
+    any_stays |= client.stays;
+  }
   if (!by_weight()) {
     gang_stride(queue, left_on(node), options_.rule != TurnRule::kStrict);
     return;
   }
-  if (options_.resident) {
+  if (options_.resident || any_stays) {
     choose_residents(view, node);
   } else {
     choose_by_weight(view, node);
@@ -110,7 +116,7 @@ void Turns::choose_by_weight(const View& view, NodeId node) {
 
 // Returns the GPUs of its node that the job has, or had when it was suspended; 0: any will do.
 std::uint64_t Turns::own_gpus(const View& view, JobId job) const {
-  if (!options_.resident) return 0;
+  if (!options_.resident && !view.jobs.is_pinned(job)) return 0;
   const Gang last = view.jobs.last_gang(job);
   if (last.size() != 1 || last[0].node != homes_.of(job).node) return 0;
   return view.jobs.gangs.gpu_masks(view.jobs.last[job])[0];
@@ -125,8 +131,8 @@ void Turns::choose_residents(const View& view, NodeId node) {
   ahead_.clear();
   for (StrideClient& client : queue) {
     const UserId user = view.jobs.user[client.job];
-    client.own =
-        weights_.lag(user, homes_.of(client.job).type) > kTurns ? 0 : own_gpus(view, client.job);
+    const bool is_late = weights_.lag(user, homes_.of(client.job).type) > kTurns;
+    client.own = is_late && !client.stays ? 0 : own_gpus(view, client.job);
     passes_.emplace_back(client.pass, client.order);
     client.pass = -weights_.urgency(view, client, ahead(user, client.gpus));
     client.order = static_cast<std::uint32_t>(passes_.size() - 1);
@@ -140,14 +146,19 @@ void Turns::choose_residents(const View& view, NodeId node) {
 JobId Turns::next(const View& view, NodeId node, std::uint32_t free) const {
   const std::vector<StrideClient>& queue = homes_.node(node).queue;
   std::uint64_t taken = 0;
+  std::uint64_t pinned = 0;  // GPUs of running jobs that cannot leave them
   for (const StrideClient& client : queue) {
-    if (homes_.of(client.job).runs) taken |= own_gpus(view, client.job);
+    if (!homes_.of(client.job).runs) continue;
+    taken |= own_gpus(view, client.job);
+    if (view.jobs.is_pinned(client.job)) pinned |= own_gpus(view, client.job);
   }
   JobId next;
   std::tuple<bool, double, std::uint32_t> least;
   for (const StrideClient& client : queue) {
     if (homes_.of(client.job).runs || client.gpus > free) continue;
-    const bool moves = (own_gpus(view, client.job) & taken) != 0;
+    const std::uint64_t own = own_gpus(view, client.job);
+    if (view.jobs.is_pinned(client.job) && (own & pinned) != 0) continue;
+    const bool moves = (own & taken) != 0;
     const std::tuple key(moves, client.pass, client.order);
     if (!next.is_none() && least < key) continue;
     least = key;

@@ -361,7 +361,11 @@ bool Gavel::start(const View& view, Plan& plan, RoundPick pick) {
 }
 
 void Gavel::note_start(const View& view, RoundPick pick) {
-  rows_[pick.row].type = pick.type;
+  // A pinned job returns to its own type.
+  const JobId job = rows_[pick.row].job;
+  rows_[pick.row].type = view.jobs.is_pinned(job)
+                             ? view.cluster.node_type[view.jobs.last_gang(job).front().node].row()
+                             : pick.type;
   rows_[pick.row].since = view.now;
 }
 

@@ -167,11 +167,12 @@ void HadarAuction::sort_bids() {
   std::swap(bids_, sorted_bids_);
 }
 
-// Returns the job's gang; for a waiting resident, the GPUs with its memory, if those nodes are up.
+// Returns the job's gang; for a waiting resident or a pinned job, the GPUs with its memory, if those nodes
+// are up.
 Gang HadarAuction::present_gang(const View& view, const Plan& plan,
                                 const HadarBidder& bidder) const {
   const JobId job = bidder.job;
-  const bool returns = options_.returns || options_.resident;
+  const bool returns = options_.returns || options_.resident || plan.is_pinned(job);
   if (!returns || plan.has_gang(job)) {
     return copy_by_speed(view, job, plan.gang(job), bidder.copy);
   }
@@ -209,7 +210,8 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
           plan.has_gang(job) && present_types == type_bit(type) && here > present_rate;
       const double saved_s =
           is_faster ? saved_by_moving_s(bidder, here) : -to_move_on_s(bidder, here, best);
-      const bool is_bound = bidder.stays && (present_types & type_bit(type)) != 0;
+      const bool is_bound =
+          plan.is_pinned(job) || (bidder.stays && (present_types & type_bit(type)) != 0);
       worths_.push_back(is_bound ? 0 : worth(view, bidder, here, saved_s));
     }
   }
@@ -226,7 +228,7 @@ void HadarAuction::add_present(const View& view, const Plan& plan, Gang present,
   const std::size_t first = present_.size();
   for (Slice slice : present) present_.push_back({slice.node, slice.gpus});
   bid.present = Gang(present_).subspan(first);
-  if (!options_.resident) return;
+  if (!options_.resident && !plan.is_pinned(bid.job)) return;
   const Gang last = view.jobs.last_gang(bid.job);
   const auto own = std::ranges::find(last, present[0].node, &Slice::node) - last.begin();
   const auto masks = view.jobs.gangs.gpu_masks(view.jobs.last[bid.job]);
@@ -300,17 +302,18 @@ void HadarAuction::collect_free(const View& view, const Plan& plan, bool all) {
   for (GpuTypeId type : ids<GpuTypeId>(free_.of_type.size())) {
     capacity_[type.row()] = plan.free().capacity(type);
   }
-  if (options_.resident) collect_kept(view, plan, all);
+  collect_kept(view, plan, all);
   if (!all) return;
   for (JobId job : view.running) free_.give(view.cluster, plan.gang(job));
 }
 
-// Lists the GPUs of running jobs that do not bid.
+// Lists the GPUs of running jobs that do not bid: of pinned jobs and, among residents, of all.
 void HadarAuction::collect_kept(const View& view, const Plan& plan, bool all) {
   free_.kept.clear();
   free_.kept.resize(view.cluster.nodes());
   if (all) return;
   const auto keep = [&](JobId job) {
+    if (!options_.resident && !plan.is_pinned(job)) return;
     const Gang last = view.jobs.last_gang(job);
     // A job on other nodes than last gets GPUs when it starts, among the GPUs that no job keeps.
     if (!std::ranges::equal(plan.gang(job), last)) return;
@@ -356,14 +359,18 @@ void HadarAuction::carry_out(Plan& plan) {
     const Gang gang = dual_->gang(i);
     const bool is_copy = bids_[i].is_forked && plan.has_gang(job);
     if (gang.empty() || keeps(plan, bids_[i], gang)) continue;
-    for (Slice slice : gang) plan.take(slice.node, slice.gpus);
     edited_.push_back(job);
-    if (is_copy) {
-      plan.place_copy(job);
+    if (plan.is_pinned(job)) {
+      if (!plan.place_pinned(job)) continue;
     } else {
+      for (Slice slice : gang) plan.take(slice.node, slice.gpus);
+      if (is_copy) {
+        plan.place_copy(job);
+        continue;
+      }
       plan.place(job);
-      plan.note(note::Payoff{job, note::Millionths::of(dual_->payoff(i))});
     }
+    plan.note(note::Payoff{job, note::Millionths::of(dual_->payoff(i))});
   }
 }
 

@@ -63,7 +63,13 @@ bool Backfill::fits(const View& view, JobId job, std::size_t next, Time from, Du
     balance.least = balance.now;
   }
   for (std::size_t i = next; i < end; ++i) balance_[changes_[i].node] = {};
-  return take_gang(placement_, view.cluster, *throughout_, asked, view.jobs.types[job], gang_);
+  if (asked.pinned.is_none()) {
+    return take_gang(placement_, view.cluster, *throughout_, asked, view.jobs.types[job], gang_);
+  }
+  const Gang last = view.jobs.last_gang(job);
+  gang_.assign(last.begin(), last.end());
+  return std::ranges::all_of(
+      last, [&](Slice slice) { return throughout_->on(slice.node) >= slice.gpus; });
 }
 
 bool Backfill::start(const View& view, Plan& plan, JobId job, Duration length) {
@@ -73,12 +79,12 @@ bool Backfill::start(const View& view, Plan& plan, JobId job, Duration length) {
     if (reservations_left_ > 0) promise(view, job, length);
     return false;
   }
+  for (Slice slice : gang_) plan.take(slice.node, slice.gpus);
+  if (!plan.place(job)) return false;
   for (Slice slice : gang_) {
     now_free_->take(slice.node, slice.gpus);
-    plan.take(slice.node, slice.gpus);
     add_change({rounded(now_ + length), slice.node, slice.gpus});
   }
-  plan.place(job);
   return true;
 }
 
@@ -100,9 +106,11 @@ void Backfill::promise(const View& view, JobId job, Duration length) {
 
 void Backfill::reserve(Time from, Duration length) {
   promised_ = from;
+  // At equal times GPUs come free first, so a job whose known work is done has its GPUs for a moment.
+  const Time end = rounded(from + std::max(length, milliseconds(1)));
   for (Slice slice : gang_) {
     add_change({from, slice.node, -std::int32_t{slice.gpus}});
-    add_change({rounded(from + length), slice.node, slice.gpus});
+    add_change({end, slice.node, slice.gpus});
   }
 }
 

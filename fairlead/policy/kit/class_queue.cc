@@ -1,6 +1,7 @@
 #include "fairlead/policy/kit/class_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -14,18 +15,27 @@ std::uint64_t kind_of(GangAsked gang) {
 
 }  // namespace
 
+ClassQueue::Key ClassQueue::key_of(const Class& of) {
+  return {(std::uint64_t{of.level_} << 32) | of.gang_.gpus, (kind_of(of.gang_) << 32) | of.types_,
+          of.gang_.pinned};
+}
+
 ClassQueue::Class& ClassQueue::class_of(std::uint32_t level, GangAsked gang, TypeMask types) {
-  const std::uint64_t level_gpus = (std::uint64_t{level} << 32) | gang.gpus;
-  const std::uint64_t task_types = (kind_of(gang) << 32) | types;
-  const auto [at, is_new] =
-      index_.try_emplace({level_gpus, task_types}, static_cast<std::uint32_t>(classes_.size()));
-  if (is_new) {
-    Class& made = classes_.emplace_back();
-    made.level_ = level;
-    made.gang_ = gang;
-    made.types_ = types;
-  }
-  return classes_[at->second];
+  Class wanted;
+  wanted.level_ = level;
+  wanted.gang_ = gang;
+  wanted.types_ = types;
+  const Key key = key_of(wanted);
+  if (const auto found = index_.find(key); found != index_.end()) return classes_[found->second];
+  // The class of a pinned job is used again once the job has left.
+  const auto left = [&](const Class& each) {
+    return !each.gang_.pinned.is_none() && each.heap_.empty();
+  };
+  const auto at = gang.pinned.is_none() ? classes_.end() : std::ranges::find_if(classes_, left);
+  index_[key] = static_cast<std::uint32_t>(at - classes_.begin());
+  if (at == classes_.end()) return classes_.emplace_back(std::move(wanted));
+  index_.erase(key_of(*at));
+  return *at = std::move(wanted);
 }
 
 void ClassQueue::add(std::uint32_t level, GangAsked gang, TypeMask types, const OrderKey& key) {
@@ -130,11 +140,15 @@ void ClassQueue::sift_down(Class& in, std::size_t position, const OrderKey& key)
 }
 
 void ClassQueue::Class::fields(Archive& archive) {
+  constexpr std::uint64_t kPinnedBit = std::uint64_t{1} << 60;
   std::uint64_t asked = kind_of(gang_) << 32 | gang_.gpus;
+  if (!gang_.pinned.is_none()) asked |= kPinnedBit;
   archive(level_, asked, types_, blocked_, heap_);
   gang_ = {.gpus = static_cast<std::uint32_t>(asked),
            .task_gpus = static_cast<std::uint32_t>(asked >> 32 & 0xfffff) + 1,
-           .closeness = Closeness::of_bits(static_cast<std::uint32_t>(asked >> 52))};
+           .closeness = Closeness::of_bits(static_cast<std::uint32_t>(asked >> 52 & 0xff)),
+           .pinned = gang_.pinned};
+  if ((asked & kPinnedBit) != 0) archive(gang_.pinned);
   for (const OrderKey& key : heap_) archive.expect(!key.job.is_none());
 }
 
@@ -145,7 +159,11 @@ void ClassQueue::fields(Archive& archive) {
   *this = ClassQueue();
   if (!archive.ok()) return;
   for (const Class& each : classes) {
-    class_of(each.level_, each.gang_, each.types_).blocked_ = each.blocked_;
+    index_[key_of(each)] = static_cast<std::uint32_t>(classes_.size());
+    classes_.push_back(each);
+    classes_.back().heap_.clear();
+  }
+  for (const Class& each : classes) {
     for (const OrderKey& key : each.heap_) add(each.level_, each.gang_, each.types_, key);
   }
 }

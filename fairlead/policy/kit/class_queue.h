@@ -1,4 +1,4 @@
-// Waiting jobs in order, kept per class. The jobs of a class ask for the same number of GPUs of the
+// Waiting jobs in order, kept per class. A pinned job has a class of its own. The jobs of a class ask for the same number of GPUs of the
 // same types, in tasks of the same size and equally near each other. They are in the same queue of
 // a policy that has several.
 //
@@ -24,6 +24,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -121,8 +122,10 @@ class ClassQueue {
   // Unused while stale.
   std::vector<std::uint32_t> open_;
   bool is_open_stale_ = true;
-  // (level, GPUs), (closeness, GPUs of a task, types)
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> index_;
+  // (level, GPUs), (closeness, GPUs of a task, types), pinned job
+  using Key = std::tuple<std::uint64_t, std::uint64_t, JobId>;
+  static Key key_of(const Class& of);
+  std::map<Key, std::uint32_t> index_;
   IdVector<JobId, Slot> slots_;
   std::size_t size_ = 0;
   std::int64_t gpus_ = 0;

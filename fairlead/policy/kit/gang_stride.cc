@@ -28,7 +28,8 @@ std::uint32_t gang_stride(std::span<StrideClient> queue, std::uint32_t gpus, boo
     for (StrideClient& client : queue) {
       if (gpus == 0) return 0;
       if (client.chosen) continue;
-      if (client.gpus > gpus || (!may_move && (client.own & taken) != 0)) {
+      const bool moves = (client.own & taken) != 0;
+      if (client.gpus > gpus || (moves && (!may_move || client.stays))) {
         if (skip) continue;
         return gpus;
       }

@@ -40,6 +40,7 @@ struct StrideClient {
   // The GPUs of the pool that the client is on, bit i for GPU i, for the next choice; 0: any GPUs
   // will do.
   std::uint64_t own = 0;
+  bool stays = false;  // it takes its own GPUs or none
 
   void fields(Archive& archive) { archive(pass, tickets, gpus, order, job, chosen); }
 };
@@ -49,7 +50,7 @@ void sort_by_pass(std::span<StrideClient> queue);
 
 // Sorts the queue by pass and sets `chosen` for one quantum on `gpus` idle GPUs. A client with
 // GPUs of its own fits if no earlier client has one of them. GPUs that would then be idle go to
-// clients that did not fit; these must move. Charges no client. Without `skip` the first client
+// clients that did not fit, unless they stay; these must move. Charges no client. Without `skip` the first client
 // that does not fit ends the walk (head-of-line blocking, an ablation). Returns the number of idle
 // GPUs. Costs the sort.
 std::uint32_t gang_stride(std::span<StrideClient> queue, std::uint32_t gpus, bool skip = true);

@@ -392,13 +392,12 @@ bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, 
 
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
            TypeMask types) {
+  if (plan.is_pinned(job)) return plan.place_pinned(job);
   const std::uint32_t task = plan.task_gpus(job);
   if (plan.free().total() < gpus || plan.free().room(types, task) < gpus) return false;
   PlanSource from(plan);
   const Search search{cluster, from, gpus, task, types, plan.free().everywhere(), placement.mixes};
-  if (!take_close(placement, search, plan.closeness(job))) return false;
-  plan.place(job);
-  return true;
+  return take_close(placement, search, plan.closeness(job)) && plan.place(job);
 }
 
 bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, GangAsked asked,
@@ -430,8 +429,7 @@ bool place_back(const Jobs& jobs, Plan& plan, JobId job) {
   });
   if (!is_free) return false;
   for (Slice slice : gang) plan.take(slice.node, slice.gpus);
-  plan.place(job);
-  return true;
+  return plan.place(job);
 }
 
 }  // namespace fairlead

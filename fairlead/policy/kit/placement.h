@@ -104,10 +104,12 @@ struct GangAsked {
   std::uint32_t gpus = 0;       // a multiple of task_gpus
   std::uint32_t task_gpus = 1;  // on one node each
   Closeness closeness{};
+  JobId pinned{};  // a job that returns to the GPUs of its last run; none: any GPUs will do
   friend bool operator==(GangAsked, GangAsked) = default;
 };
 inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
-  return {jobs.gpus[job], jobs.task_gpus[job], jobs.closeness[job]};
+  return {jobs.gpus[job], jobs.task_gpus[job], jobs.closeness[job],
+          jobs.is_pinned(job) ? job : JobId()};
 }
 
 // Returns true if the idle cluster has enough GPUs of the allowed types for the gang, as near each
@@ -115,14 +117,15 @@ inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
 // be anywhere, else O(nodes x types).
 bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, TypeMask types);
 
-// Gives `job` a gang of `gpus` GPUs of the allowed types. Returns false, without a change, if there
-// is no place. REQUIRES: the job has no GPUs in the draft; gpus is a multiple of its task_gpus, and
+// Gives `job` a gang of `gpus` GPUs of the allowed types, or a pinned job the GPUs of its last run.
+// Returns false, without a change, if there is no place. REQUIRES: the job has no GPUs in the draft; gpus is a multiple of its task_gpus, and
 // above 0; the draft has no open gang.
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
            TypeMask types);
 
 // The same without a plan: takes the GPUs from `free` and lists them, by node, in `gang`. Returns
-// false, without a change of `free`, if there is no place. REQUIRES: asked.gpus > 0.
+// false, without a change of `free`, if there is no place. REQUIRES: asked.gpus > 0; asked.pinned is
+// none.
 bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, GangAsked asked,
                TypeMask types, std::vector<Slice>& gang);
 

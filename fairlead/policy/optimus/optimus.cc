@@ -66,9 +66,17 @@ class Optimus : public Policy {
 };
 
 // Returns the smallest gang of the job that runs here, and the types that run it; no types if there
-// is none.
+// is none. A pinned job has one gang.
 ElasticJob smallest_gang(const View& view, JobId job) {
   const Jobs& jobs = view.jobs;
+  if (jobs.is_pinned(job)) {
+    const Gang last = jobs.last_gang(job);
+    const std::uint32_t gpus = gpus_of(last);
+    return {.gpus_min = gpus,
+            .gpus_max = gpus,
+            .task_gpus = jobs.task_gpus[job],
+            .types = type_bit(view.cluster.node_type[last.front().node])};
+  }
   ElasticJob gang{.gpus_min = jobs.gpus_min[job],
                   .gpus_max = jobs.gpus_max[job],
                   .task_gpus = jobs.task_gpus[job]};
@@ -90,6 +98,7 @@ ElasticJob smallest_gang(const View& view, JobId job) {
 // tasks.
 bool place_freest(const Cluster& cluster, Plan& plan, JobId job, GpuTypeId type,
                   std::uint32_t gpus) {
+  if (plan.is_pinned(job)) return plan.place_pinned(job);
   const auto take = [&](NodeRange range) {
     std::uint32_t left = gpus;
     while (left > 0) {
@@ -104,9 +113,7 @@ bool place_freest(const Cluster& cluster, Plan& plan, JobId job, GpuTypeId type,
     if (left > 0) plan.drop();
     return left == 0;
   };
-  if (!any_section(cluster, plan.closeness(job), take)) return false;
-  plan.place(job);
-  return true;
+  return any_section(cluster, plan.closeness(job), take) && plan.place(job);
 }
 
 void Optimus::decide(const View& view, Plan& plan) {
@@ -138,8 +145,10 @@ void Optimus::apply_news(const View& view) {
 void Optimus::wait(const View& view, JobId job) {
   const ElasticJob gang = smallest_gang(view, job);
   if (gang.types == 0) return;
-  waiting_.add(0, {gang.gpus_min, gang.task_gpus}, gang.types,
-               {.major = gang.gpus_min, .job = job});
+  const GangAsked asked{.gpus = gang.gpus_min,
+                        .task_gpus = gang.task_gpus,
+                        .pinned = gang_asked(view.jobs, job).pinned};
+  waiting_.add(0, asked, gang.types, {.major = gang.gpus_min, .job = job});
 }
 
 void Optimus::offer_idle(const View& view, Plan& plan) {

@@ -258,7 +258,7 @@ bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) 
   if (node.is_none()) return false;
   plan.take(node, fork.gpus);
   if (fork.copies == 0) {
-    plan.place(fork.job);
+    if (!plan.place(fork.job)) return false;
   } else {
     plan.place_copy(fork.job);
   }

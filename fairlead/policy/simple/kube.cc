@@ -62,6 +62,7 @@ class Kube : public Policy {
   void wake_backed_off(const View& view, Plan& plan);
   void move_all(const View& view);
   void take_bound(const View& view);
+  bool schedule_pinned(const View& view, Plan& plan, JobId job);
   bool schedule(const View& view, Plan& plan, JobId job);
   bool bind_within(const View& view, JobId job, NodeRange range);
   NodeId best_node(const View& view, JobId job, NodeRange range) const;
@@ -166,6 +167,7 @@ Duration Kube::backoff(std::int64_t tries) const {
 
 // Returns true if all of its pods are bound; then it runs.
 bool Kube::schedule(const View& view, Plan& plan, JobId job) {
+  if (plan.is_pinned(job)) return schedule_pinned(view, plan, job);
   const std::pair kind(gang_asked(view.jobs, job), view.jobs.types[job]);
   if (std::ranges::count(full_, kind) > 0 && queue_[job].bound.empty()) return false;
   bound_now_ = queue_[job].bound;
@@ -183,6 +185,14 @@ bool Kube::schedule(const View& view, Plan& plan, JobId job) {
     full_.push_back(kind);
   }
   return is_placed;
+}
+
+bool Kube::schedule_pinned(const View& view, Plan& plan, JobId job) {
+  const auto is_free = [&](Slice slice) { return free_->on(slice.node) >= slice.gpus; };
+  const bool has_room = std::ranges::all_of(view.jobs.last_gang(job), is_free);
+  if (!has_room || !plan.place_pinned(job)) return false;
+  for (Slice slice : plan.gang(job)) free_->take(slice.node, slice.gpus);
+  return true;
 }
 
 // Binds its pods one after another; returns false if not all find a node.

@@ -66,7 +66,7 @@ bool Lwf::start(const View& view, Plan& plan, JobId job) {
       is_taken = is_taken || take_close(view, plan, gang, types & type_bit(type));
     }
     if (!is_taken && !(mixes_ && take_close(view, plan, gang, types))) return false;
-    plan.place(job);
+    if (!plan.place(job)) return false;
   }
   add_workload(view, plan, job);
   return true;

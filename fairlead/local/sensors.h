@@ -1,0 +1,58 @@
+// The sensors of a task's speed, best first: its script reports progress, the hook counts optimizer steps (python/hook),
+// and its programs print steps. Each has a meter of its own, because each counts other units.
+#pragma once
+
+#include "fairlead/io/io.h"
+#include "fairlead/local/meter.h"
+#include "fairlead/local/output_meter.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairlead {
+
+enum class Sensor : std::uint8_t { kReports, kHook, kOutput };
+inline constexpr std::array<Sensor, 3> kSensors = {Sensor::kReports, Sensor::kHook,
+                                                   Sensor::kOutput};
+// "reports", "hook", "output": the names in the API.
+std::string_view sensor_name(Sensor sensor);
+// "its progress reports", "its optimizer steps", "its output".
+std::string_view sensor_text(Sensor sensor);
+
+class Sensors {
+ public:
+  // Notes that the task works from `now` on; pause(): it stops.
+  void run(Time now);
+  void pause(Time now);
+  // Reads the reports of a task; output_next(): the byte of the output from which they are needed.
+  void look(Time now, const TaskReports& reports);
+  std::uint64_t output_next() const { return output_.next(); }
+
+  struct Speed {
+    Sensor sensor = Sensor::kReports;
+    double unit_per_s = 0;
+    std::string unit;  // "steps"
+  };
+  // Returns the speed by the best sensor that has measured one.
+  std::optional<Speed> speed() const;
+  std::optional<double> rate(Sensor sensor) const;
+
+  struct Done {
+    Progress progress;
+    double unit_per_s = 0;  // 0: not known yet
+  };
+  // Returns the progress in the units of one sensor: the script's reports, if there are any; else the best sensor that
+  // knows the total, or else the best one.
+  std::optional<Done> done() const;
+
+ private:
+  std::optional<Progress> last(Sensor sensor) const;
+
+  Meter reports_, hook_;
+  OutputMeter output_;
+};
+
+}  // namespace fairlead

@@ -1,0 +1,90 @@
+// A job moves to other GPUs only if its processes can save their work.
+
+#include "fairlead/base/rng.h"
+#include "fairlead/policy/registry.h"
+#include "fairlead/serve/testing_daemon.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+const json kNeverMoves = {{"pinned", kPinnedAlways}};
+
+std::string why(SimDaemon& daemon, std::size_t job) {
+  return daemon.ask("GET", fmt::format("/v1/jobs/{}/why", job)).body;
+}
+
+TEST(Server, AJobMayMoveOnceItsProcessesHaveAHandler) {
+  SimDaemon daemon("fifo");
+  const std::size_t saves = daemon.submit({"work", "600000", "term=checkpoint:100"});
+  const std::size_t dies = daemon.submit({"work", "600000"});
+  EXPECT_EQ(daemon.job(saves)["moves"], false) << "its processes were not looked at yet";
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.job(saves)["moves"], true);
+  EXPECT_EQ(daemon.job(dies)["moves"], false);
+  EXPECT_NE(why(daemon, dies).find("its processes have no handler for SIGTERM"), std::string::npos);
+  EXPECT_EQ(why(daemon, saves).find("SIGTERM"), std::string::npos);
+  daemon.fail(Outage::kDaemon);
+  EXPECT_EQ(daemon.job(saves)["moves"], true);
+  EXPECT_EQ(daemon.job(dies)["moves"], false);
+}
+
+TEST(Server, AUserKnowsBetterWhetherAJobMayMove) {
+  SimDaemon daemon("fifo");
+  const std::size_t stays =
+      daemon.submit({"work", "600000", "term=checkpoint:100"}, 1, kAnn, kNeverMoves);
+  const std::size_t moves = daemon.submit({"work", "600000"}, 1, kAnn, {{"pinned", kMayMove}});
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.job(stays)["moves"], false);
+  EXPECT_EQ(daemon.job(moves)["moves"], true);
+  EXPECT_NE(why(daemon, stays).find("--moves no"), std::string::npos);
+}
+
+// The number of restarts of the jobs that save their work, and of the others.
+std::pair<int, int> restarts_under(const std::string& policy, int jobs) {
+  SimDaemon daemon(policy, "4xV100,4xK80@0.25");
+  Rng rng(1);
+  std::vector<std::size_t> saving, dying;
+  for (int i = 0; i < jobs; ++i) {
+    const bool saves = rng.below(2) == 0;
+    const std::uint64_t ms = 20'000 + rng.below(200'000);
+    const int gpus = 1 << rng.below(3);
+    std::vector<std::string> command = {"work", std::to_string(ms)};
+    if (saves) command.emplace_back("term=checkpoint:100");
+    (saves ? saving : dying)
+        .push_back(daemon.submit(command, gpus, rng.below(2) == 0 ? kAnn : kBob));
+    daemon.run_to(i * 5);
+  }
+  daemon.run_to(50'000);
+  std::pair<int, int> restarts;
+  for (const std::size_t job : saving) restarts.first += daemon.job(job)["restarts"].get<int>();
+  for (const std::size_t job : dying) restarts.second += daemon.job(job)["restarts"].get<int>();
+  for (std::size_t job = 0; job < static_cast<std::size_t>(jobs); ++job) {
+    EXPECT_EQ(daemon.state(job), "finished") << policy << " " << job;
+  }
+  EXPECT_EQ(daemon.io.processes().problems(), std::vector<std::string>()) << policy;
+  return restarts;
+}
+
+TEST(Server, NoPolicyMakesAJobBeginAgain) {
+  int moved = 0;
+  for (const PolicyEntry* entry : all_policies()) {
+    const auto [saving, dying] = restarts_under(std::string(entry->name), 60);
+    EXPECT_EQ(dying, 0) << entry->name;
+    moved += saving;
+  }
+  EXPECT_GT(moved, 0);
+}
+
+TEST(Server, NoneOfTwoHundredDrawnJobsBeginsAgainUnderTheDefault) {
+  const auto [saving, dying] = restarts_under("fairlead:resident=true,copies=0,notes=true", 200);
+  EXPECT_EQ(dying, 0);
+  EXPECT_GT(saving, 0);
+}
+
+}  // namespace
+}  // namespace fairlead

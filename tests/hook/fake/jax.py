@@ -1,0 +1,38 @@
+"""A stand-in for JAX, of the parts that the hook touches: a compiled function runs its Python function once."""
+
+import types
+
+
+class Tracer(float):
+    def __add__(self, other):
+        return Tracer(float(self) + float(other))
+
+
+class PjitFunction:
+    def __init__(self, function):
+        self.function, self.result = function, None
+        self.__name__ = function.__name__
+
+    def __call__(self, *args):
+        if self.result is None:
+            self.result = self.function(*[[Tracer(x) for x in arg] for arg in args])
+        return [float(x) for x in self.result]
+
+    def lower(self, *args):
+        return "lowered"
+
+
+def jit(function=None, static_argnums=()):
+    return PjitFunction(function) if function else jit
+
+
+def pmap(function):
+    return PjitFunction(function)
+
+
+def process_index():
+    return 0
+
+
+core = types.SimpleNamespace(Tracer=Tracer)
+tree_util = types.SimpleNamespace(tree_leaves=lambda tree: tree)

@@ -1,0 +1,1 @@
+from keras.src.callbacks.callback_list import CallbackList  # noqa: F401

@@ -1,0 +1,1 @@
+from optax._src.update import apply_updates  # noqa: F401

@@ -1,0 +1,1 @@
+from torch.optim.optimizer import SGD, Adam, Optimizer  # noqa: F401
