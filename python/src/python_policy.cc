@@ -12,6 +12,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 #include <vector>
 
@@ -302,10 +303,14 @@ void bind_plan(nb::module_& module) {
                                         .c_str());
             for (const auto& [node, count] : slices)
               plan.take(node_of(*of.view, node), static_cast<std::uint32_t>(count));
-            plan.place(job);
+            const bool is_placed = plan.place(job);
             check(plan);
+            return is_placed;
           },
-          "job"_a, "slices"_a, "Gives a job these (node, GPUs). Raises if they are not free.")
+          "job"_a, "slices"_a,
+          "Gives a job these (node, GPUs), and returns True. Raises if they are not free. A pinned "
+          "job gets the\n"
+          "GPUs of its last run instead, or none: then it returns False.")
       .def(
           "stop",
           [](const PlanOfNow& of, std::int64_t row, std::string_view cause) {
