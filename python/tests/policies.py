@@ -34,7 +34,7 @@ class Las(fairlead.Policy):
                 left -= int(gpus[job])
                 chosen.append(job)
             elif job in held:
-                plan.stop(job)
+                plan.stop(job, "priority")
         for job in chosen:
             if not plan.has_gang(job):
                 plan.place(job)
