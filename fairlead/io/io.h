@@ -93,8 +93,8 @@ struct GpuLook {
 // Observations of a task; the texts are its user's.
 struct TaskReports {
   std::string progress{};  // the last line in the file of FAIRLEAD_PROGRESS; empty: none
-  std::string
-      steps{};  // the last line of the hook in its Python processes (python/hook); empty: none
+  // The last line of the hook in its Python processes (python/hook); empty: none.
+  std::string steps{};
   // A part of the job's output, at most the last kOutputBytesMax, and the byte where the part begins.
   std::string output{};
   std::uint64_t output_begin = 0;

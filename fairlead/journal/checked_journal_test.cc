@@ -101,6 +101,8 @@ TEST(CheckedJournal, RefusesWhatComesOutOfOrder) {
             std::string::npos);
   EXPECT_NE(problem_with({{}, record::Tickets{UserId(1), 0}}).find("has 0 tickets"),
             std::string::npos);
+  EXPECT_NE(problem_with({{}, record::Pinned{JobId(1), true}}).find("job 1 is pinned or may move"),
+            std::string::npos);
 }
 
 TEST(CheckedJournal, GpusGoDownAndComeUpOnce) {

@@ -38,10 +38,7 @@ void LifeCycleAudit::on(const Record& record) {
             on_job_run_end(failed.job, State::kHeld);
             forget_gang(failed.job);
           },
-          [&](const record::Pinned& pinned) {
-            if (!jobs_.has(pinned.job)) return problem("job {} is pinned", pinned.job.row());
-            jobs_[pinned.job].is_pinned = pinned.is_pinned;
-          },
+          [&](const record::Pinned& pinned) { on_pinned(pinned); },
           [&](const record::Stop& stop) { on_stop(stop); },
           [&](const record::Place& place) { on_place(place); },
           [&](const record::Started& started) { on_started(started.job); },
@@ -212,6 +209,14 @@ void LifeCycleAudit::on_carried(const record::Carried& carried) {
     return problem("job {} has had something before, but does not wait", carried.job.row());
   }
   jobs_[carried.job].run = carried.run;
+}
+
+void LifeCycleAudit::on_pinned(const record::Pinned& pinned) {
+  const State state = jobs_.has(pinned.job) ? jobs_[pinned.job].state : State::kUnseen;
+  if (state != State::kWaiting && state != State::kRunning && state != State::kHeld) {
+    return problem("job {} is pinned or may move, but is not here", pinned.job.row());
+  }
+  jobs_[pinned.job].is_pinned = pinned.is_pinned;
 }
 
 void LifeCycleAudit::on_held(JobId id) {

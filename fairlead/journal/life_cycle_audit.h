@@ -85,6 +85,7 @@ class LifeCycleAudit {
   void on_started(JobId job);
   void on_stopped(JobId job, RunId run, bool is_over);
   void on_carried(const record::Carried& carried);
+  void on_pinned(const record::Pinned& pinned);
   void on_held(JobId job);
   void on_released(JobId job);
   void on_gpus_down(const record::GpusDown& down);

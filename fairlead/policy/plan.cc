@@ -84,7 +84,7 @@ void Plan::unpin(JobId job, GangRef gang) {
   if (!is_pinned(job)) return;
   const GangPool& pool = jobs_->gangs;
   std::size_t i = 0;
-  for (Slice slice : pool.gang(gang)) pinned_[slice.node] &= ~pool.gpu_masks(gang)[i++];
+  for (Slice slice : pool.gang(gang)) pinned_.grow_to(slice.node) &= ~pool.gpu_masks(gang)[i++];
 }
 
 bool Plan::may_return(GangRef last) const {
