@@ -65,19 +65,12 @@ void add_flags(CLI::App& app, Flags& flags) {
                  "copies that it may train as, on as many nodes of different speed: max, or a "
                  "number; its command has to know how (docs/copies.md)")
       ->type_name("N");
-  app.add_option("--moves", flags.moves,
-                 "whether the job saves its work when it gets SIGTERM, so that it may move to "
-                 "other GPUs; auto "
-                 "looks whether its processes have a handler (default)")
-      ->check(CLI::IsMember(kMoves))
+  app.add_option(
+         "--moves", flags.moves,
+         "whether the job saves its work at SIGTERM, and may therefore move to other GPUs; auto: "
+         "if its processes have a handler (default: auto)")
+      ->check(CLI::IsMember(kMoves).description(""))
       ->type_name("yes|no|auto");
-  app.add_option("--round-steps", flags.round_steps,
-                 "for --copies: steps between two exchanges (fairlead tracker --help)")
-      ->check(CLI::PositiveNumber)
-      ->needs("--copies")
-      ->type_name("N");
-  app.add_flag("--plain", flags.is_plain, "for --copies: use their plain mean, without momentum")
-      ->needs("--copies");
   app.add_flag("--no-hook", flags.has_no_hook,
                "start its Python processes without the hook that counts optimizer steps");
   add_socket_flag(app, flags.socket);
