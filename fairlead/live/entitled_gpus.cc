@@ -37,7 +37,7 @@ std::string entitlement_sentence(const Tables& tables, UserId user) {
     if (tables.jobs.user[job] == user) allocated += tables.jobs.allocated_gpus[job];
   }
   const auto tickets = static_cast<std::uint64_t>(tables.users.tickets[user]);
-  return fmt::format("{} has {}, is entitled to {:.2f} of {} now, and holds {}.",
+  return fmt::format("{} has {}, is entitled to {:.2f} of {} now, and has {}.",
                      tables.users.names[user], counted(tickets, "ticket"),
                      entitled_gpus(tables)[user], counted(tables.cluster.gpus, "GPU"),
                      counted(allocated, "GPU"));

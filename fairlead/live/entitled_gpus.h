@@ -12,7 +12,7 @@ namespace fairlead {
 // (solve/share_meter.h). O((users + jobs) log users).
 IdVector<UserId, double> entitled_gpus(const Tables& tables);
 
-// Returns "ann has 2 tickets, is entitled to 1.33 of 4 GPUs now, and holds 1 GPU."
+// Returns "ann has 2 tickets, is entitled to 1.33 of 4 GPUs now, and has 1 GPU."
 std::string entitlement_sentence(const Tables& tables, UserId user);
 
 }  // namespace fairlead

@@ -181,7 +181,7 @@ TEST(PodsServer, PodsAndJobsThatWaitAreToldWhy) {
   const std::string rest =
       ": jobs that came first have GPUs that it can use. No GPU that it can run on is idle now. "
       "Instead of it: ann/train (8 GPUs). bob has 1 ticket, is entitled to 2.67 of 8 GPUs now, and "
-      "holds 0 GPUs. The job has been served 0.00 GPU-hours so far.";
+      "has 0 GPUs. The job has been served 0.00 GPU-hours so far.";
   EXPECT_TRUE(message.ends_with(rest)) << message;
   // Ann's Job is suspended when her turn ends, and waits.
   ASSERT_TRUE(leaders.run(seconds(200), "gang-stride:quantum_s=60"));
