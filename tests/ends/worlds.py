@@ -202,7 +202,7 @@ def main():
     parser.add_argument("fairlead")
     parser.add_argument("--worlds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1, help="of the first world; the next ones count up")
-    parser.add_argument("--limit_s", type=int, default=30)
+    parser.add_argument("--limit_s", type=int, default=30, help="of one processor, per run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", type=pathlib.Path, help="folder for what is broken")
     args = parser.parse_args()
