@@ -266,7 +266,8 @@ TEST(InPlaceFaults, GangsComeToTheirEndsWhateverCallGoesWrong) { try_faults<Turn
 TEST(InPlaceFaults, GangsComeToTheirEndsWhereverTheSchedulerIsKilled) { try_kills<Turns>(20, 3); }
 
 TEST(InPlaceFaults, GangsComeToTheirEndsWheneverAnAgentIsKilled) {
-  for (int second = 3; second < 200; second += 5) {
+  for (std::int64_t second = 3; second < 200;
+       second += 5 * static_cast<std::int64_t>(fault_stride())) {
     for (const Duration away : {seconds(1), seconds(50)}) {
       Turns turns;
       turns.server.at(Time{} + seconds(second), [&] { turns.nodes[0]->kill(away); });

@@ -2,7 +2,7 @@
 // under each of them.
 //
 // A run is a default-constructible class with `FakeServer server` and `std::string run()`, which returns
-// the problem, or an empty text.
+// the problem, or an empty text. FAIRLEAD_FAULT_STRIDE=N (default 1) tries one in N runs of each series.
 #pragma once
 
 #include "fairlead/kube/fake_server.h"
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,11 @@ inline std::string text_of(const FakeFault& fault) {
   return "late";
 }
 
+inline std::uint64_t fault_stride() {
+  const char* text = std::getenv("FAIRLEAD_FAULT_STRIDE");
+  return text == nullptr ? 1 : std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 1);
+}
+
 // Returns the number of calls of a run without faults.
 template <class Run>
 std::uint64_t calls_of_a_calm_run() {
@@ -52,9 +58,10 @@ std::uint64_t calls_of_a_calm_run() {
 // Applies each of `faults` to one in `every` of the first `calls` calls, one fault per run.
 template <class Run>
 void try_faults(std::uint64_t every, std::uint64_t calls, std::span<const FakeFault> faults) {
+  const std::uint64_t step = every * fault_stride();
   std::uint64_t row = 0;
   for (const FakeFault& fault : faults) {
-    for (std::uint64_t k = 1 + row++ % every; k <= calls; k += every) {
+    for (std::uint64_t k = 1 + row++ % step; k <= calls; k += step) {
       Run run;
       run.server.fail(k, fault);
       const std::string problem = run.run();
@@ -72,7 +79,7 @@ void try_faults(std::uint64_t every) {
 template <class Run>
 void try_kills(std::uint64_t first = 1, std::uint64_t every = 1) {
   const std::uint64_t calls = calls_of_a_calm_run<Run>();
-  for (std::uint64_t k = first; k <= calls; k += every) {
+  for (std::uint64_t k = first; k <= calls; k += every * fault_stride()) {
     Run run;
     EXPECT_EQ(run.run(k), "") << "killed after call " << k;
   }
@@ -92,8 +99,10 @@ void try_outages(Duration first, Duration every, Duration end) {
           server.compact();
           server.break_streams();
         }}}};
+  std::uint64_t number = 0;
   for (Time at = Time{} + first; at < Time{} + end; at = at + every) {
     for (const auto& [what, disturb] : kOutages) {
+      if (number++ % fault_stride() != 0) continue;
       Run run;
       run.server.at(at, [&, disturb = disturb] { disturb(run.server); });
       EXPECT_EQ(run.run(), "") << what << " at " << to_seconds(at) << " s";

@@ -240,7 +240,8 @@ std::string problem_of_a_run(const std::function<void(Leaders&)>& disturb, Durat
 }
 
 TEST(PodsServer, GangsComeToTheirEndsWheneverALeaderIsKilled) {
-  for (std::int64_t ms = 500; ms < 130'000; ms += 2'900) {
+  for (std::int64_t ms = 500; ms < 130'000;
+       ms += 2'900 * static_cast<std::int64_t>(fault_stride())) {
     EXPECT_EQ(problem_of_a_run([](Leaders&) {}, milliseconds(ms)), "") << ms << " ms";
   }
 }
