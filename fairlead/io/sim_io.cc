@@ -333,9 +333,11 @@ TaskReports SimIo::reports(TaskId task, std::uint64_t output_from) {
   if (!call(IoCall::kProgress)) return {};
   settle_tasks();
   const SimTask* found = tasks_.find(task);
+  using OnTerm = SimWork::OnTerm;
+  const OnTerm on_term = found != nullptr ? found->work.on_term : OnTerm::kDie;
   return {.progress = tasks_.progress(now_, task),
           .output_begin = output_from,
-          .can_save = found != nullptr && found->work.on_term == SimWork::OnTerm::kCheckpoint};
+          .can_save = on_term == OnTerm::kCheckpoint || on_term == OnTerm::kForget};
 }
 
 std::string SimIo::log_path(JobId job) { return fmt::format("/log/{}", job.row()); }

@@ -32,6 +32,7 @@ void read_word(std::string_view word, SimWork& work) {
   if (name == "nostart") work.failing_starts = static_cast<std::uint32_t>(number(value, 0));
   if (name != "term") return;
   if (value == "ignore") work.on_term = SimWork::OnTerm::kIgnore;
+  if (value == "forget") work.on_term = SimWork::OnTerm::kForget;
   constexpr std::string_view kCheckpoint = "checkpoint:";
   if (!value.starts_with(kCheckpoint)) return;
   work.on_term = SimWork::OnTerm::kCheckpoint;
@@ -55,6 +56,7 @@ std::vector<std::string> SimWork::command() const {
   if (times != kAlways) words.push_back("times=" + std::to_string(times));
   if (retries > 0) words.push_back("retries=" + std::to_string(retries));
   if (on_term == OnTerm::kIgnore) words.push_back("term=ignore");
+  if (on_term == OnTerm::kForget) words.push_back("term=forget");
   if (on_term == OnTerm::kCheckpoint) {
     words.push_back("term=checkpoint:" + std::to_string(checkpoint.ms));
   }

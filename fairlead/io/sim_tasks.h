@@ -1,12 +1,12 @@
 // The processes of a SimIo's machine. How a task behaves is the command of its job:
 //
-//   work MS [exit=N [times=N]] [term=checkpoint:MS|ignore|die] [every=MS] [hang] [brittle]
+//   work MS [exit=N [times=N]] [term=checkpoint:MS|forget|ignore|die] [every=MS] [hang] [brittle]
 //           [nostart=N] [retries=N]
 //
 // It works for MS of running time, summed over all tasks of its job, and ends with the code N; with `times`, only that
-// often, and then with 0. If asked to end, it writes a checkpoint for some milliseconds and ends by the signal, or
-// ignores the request, or dies immediately. It also writes a checkpoint after each period of work; the next task of the
-// job continues from the last one. A hanging task never ends by itself; a brittle one dies if it is frozen for long;
+// often, and then with 0. If asked to end, it writes a checkpoint for some milliseconds and ends by the signal, ignores
+// the request, or dies immediately; `forget`: by its handler, but without a checkpoint. It also writes a checkpoint after
+// each period of work; the next task of the job continues from the last one. A hanging task never ends by itself; a brittle one dies if it is frozen for long;
 // the first N starts of the job fail. `retries` is the number of times that a daemon may start the job again after a
 // task ended badly.
 //
@@ -29,7 +29,7 @@
 namespace fairlead {
 
 struct SimWork {
-  enum class OnTerm : std::uint8_t { kCheckpoint, kIgnore, kDie };
+  enum class OnTerm : std::uint8_t { kCheckpoint, kIgnore, kDie, kForget };
   static constexpr std::uint32_t kAlways = ~std::uint32_t{0};
   Duration work = seconds(1);
   Duration every = seconds(10);

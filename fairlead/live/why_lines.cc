@@ -195,9 +195,12 @@ class Why {
 
   void pinned_line() {
     const bool is_asked = tables_.jobs.extras_of(job_).pinned == kPinnedAlways;
-    lines_.push_back(fmt::format("It stays on its GPUs, because a move would lose its work: {}.",
-                                 is_asked ? "it was submitted with --moves no"
-                                          : "its processes have no handler for SIGTERM"));
+    lines_.push_back(
+        fmt::format("It stays on its GPUs, because a move would lose its work: {}.",
+                    is_asked ? "it was submitted with --moves no"
+                    : facts_.lost.empty()
+                        ? "its processes have no handler for SIGTERM"
+                        : fmt::format("after the last one its progress fell {}", facts_.lost)));
   }
 
   // Names the foreign processes on GPUs that it has or could have.

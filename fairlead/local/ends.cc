@@ -26,6 +26,7 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   if (task.stopped_run != 0) say_stopped(id.job, task.stopped_run);
   // A task may have ended by itself just before it was asked to leave.
   const bool has_left = is_leaving && (end.was_asked || !end.is_known);
+  job.left_at = has_left ? task.sensors.of_job() : std::nullopt;
   if (!has_left && tables_.jobs.is_here(id.job)) conclude(id, job, end);
   if (!tables_.jobs.is_here(id.job)) remove(id.job);
   start_all_due(now);

@@ -7,7 +7,8 @@
 // GPUs.
 //
 // A job that has no handler for SIGTERM would lose its work, so its processes are watched: until all of its workers
-// have one, the job is pinned, and the engine gives it no other GPUs.
+// have one, the job is pinned, and the engine gives it no other GPUs. A job with a handler is pinned, too, once its
+// progress has fallen after a move; its file records the loss.
 //
 // A task that ends by itself ends its job. A task that was asked to leave does not end its job, unless it had ended
 // before the request. If a task ends badly and its job may be retried, another task follows: the backend reports that
@@ -135,6 +136,8 @@ class LocalBackend : public RecordSink {
     RunId run = 0;               // the last placed run
     RunId stopped = 0;           // the last stopped run
     std::uint32_t starts = 0;
+    std::optional<Progress>
+        left_at;             // progress of the last task when it left; none: compared, or unknown
     bool has_ended = false;  // its end was reported to the engine
   };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -17,6 +19,15 @@ constexpr double kRateMax = 1000;  // limit of speed / reference speed; larger o
 void report_pinned(const Jobs& jobs, JobId job, bool can_save, Inbox& inbox) {
   if (jobs.extras_of(job).pinned != kPinnedUntilSeen || can_save != jobs.keeps_no_work(job)) return;
   inbox.add({.kind = EventKind::kPinned, .job = job, .is_pinned = !can_save});
+}
+
+// Returns the loss of a move by the progress before and after it, "from 1200 to 37 steps"; empty: none was seen. A short
+// loss may be made up for by the time the speed is known.
+std::string loss_text(const Progress& before, const Progress& after) {
+  const bool is_same_count = after.unit == before.unit && after.total == before.total;
+  if (!is_same_count || after.done >= before.done) return {};
+  return fmt::format("from {:.0f} to {:.0f} {}", before.done, after.done,
+                     after.unit.empty() ? "units" : after.unit);
 }
 
 }  // namespace
@@ -35,8 +46,17 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
   Task& task = *job.task;
   const TaskReports reports = io_.reports(task.id, task.sensors.output_next());
   const Jobs& jobs = tables_.jobs;
-  report_pinned(jobs, id, reports.can_save, inbox_);
   task.sensors.look(now, reports);
+  const std::optional<Progress> done_now = task.sensors.of_job();
+  if (job.left_at && done_now) {
+    const Progress before = *std::exchange(job.left_at, std::nullopt);
+    if (std::string loss = loss_text(before, *done_now); !loss.empty()) {
+      job.what.lost = std::move(loss);
+      const Status status = io_.write(submission_file(id), submission_text(job.what));
+      if (!status) disk_ = status;
+    }
+  }
+  report_pinned(jobs, id, reports.can_save && job.what.lost.empty(), inbox_);
   if (!task.sensors.speed()) return;
   const std::string model =
       fmt::format("{}/{}", tables_.users.names[jobs.user[id]],

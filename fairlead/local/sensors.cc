@@ -66,4 +66,10 @@ std::optional<Sensors::Done> Sensors::done() const {
   return best;
 }
 
+std::optional<Progress> Sensors::of_job() const {
+  if (rate(Sensor::kReports)) return reports_.last();
+  if (rate(Sensor::kOutput) && output_.last()->total > 0) return output_.last();
+  return std::nullopt;
+}
+
 }  // namespace fairlead

@@ -47,6 +47,9 @@ class Sensors {
   // Returns the progress in the units of one sensor: the script's reports, if there are any; else the best sensor that
   // knows the total, or else the best one.
   std::optional<Done> done() const;
+  // Returns the progress of the whole job, all its tasks included, once the speed of the task is known: by reports, or
+  // by an output with a total. The hook counts the steps of one task.
+  std::optional<Progress> of_job() const;
 
  private:
   std::optional<Progress> last(Sensor sensor) const;

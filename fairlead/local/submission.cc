@@ -10,7 +10,7 @@ using nlohmann::json;
 
 // Fields added since the first version have a default.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Submission, uid, gid, command, environment, folder,
-                                                umask, processes, retries, failed, has_hook,
+                                                umask, processes, retries, failed, has_hook, lost,
                                                 has_terminal)
 
 namespace {
@@ -47,7 +47,7 @@ Result<Submission> parse_submission(std::string_view text) {
   };
   bool is_one = object.is_object() && has("folder", is_text) && has("command", is_texts) &&
                 has("environment", is_texts) && may_have("failed", is_numbers) &&
-                !object["command"].empty();
+                may_have("lost", is_text) && !object["command"].empty();
   for (const char* name : {"uid", "gid", "umask", "processes"}) {
     is_one = is_one && has(name, is_number);
   }

@@ -15,13 +15,15 @@ TEST(Submission, IsReadAsItIsWritten) {
                            .processes = 2,
                            .limit = hours(2),
                            .retries = 3,
-                           .failed = {4, 9}};
+                           .failed = {4, 9},
+                           .lost = "from 9 to 2 steps"};
   const auto read = parse_submission(submission_text(written));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(submission_text(*read), submission_text(written));
   EXPECT_EQ(read->limit, hours(2));
   EXPECT_EQ(read->failed, (std::vector<RunId>{4, 9}));
   EXPECT_EQ(read->retries_left(), 1U);
+  EXPECT_EQ(read->lost, "from 9 to 2 steps");
 }
 
 TEST(Submission, OneOfTheFirstVersionHasNeitherLimitNorRetries) {

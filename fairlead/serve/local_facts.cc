@@ -14,6 +14,7 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
   JobFacts facts{.idle = backend_.idle(job, now)};
   if (const Submission* what = backend_.submission(job)) {
     facts.limit = what->limit;
+    facts.lost = what->lost;
     facts.retries = {.used = what->failed.size(), .most = what->retries};
   }
   const Sensors* const sensors = backend_.sensors(job);

@@ -44,6 +44,27 @@ TEST(Server, AUserKnowsBetterWhetherAJobMayMove) {
   EXPECT_NE(why(daemon, stays).find("--moves no"), std::string::npos);
 }
 
+TEST(Server, AJobWhoseHandlerSavesNothingMovesOnce) {
+  SimDaemon daemon("fifo", "1xV100,1xK80");
+  const std::size_t job = daemon.submit({"work", "900000", "term=forget", "every=60000"});
+  daemon.run_to(100);
+  EXPECT_EQ(daemon.job(job)["moves"], true);
+  const std::string path = fmt::format("/v1/jobs/{}", job);
+  daemon.ask("POST", path + "/hold");
+  daemon.ask("POST", "/v1/nodes/V100/cordon", {}, 0);
+  daemon.ask("POST", path + "/release");
+  daemon.run_to(150);
+  EXPECT_EQ(daemon.job(job)["restarts"], 1);
+  EXPECT_EQ(daemon.job(job)["moves"], false);
+  daemon.fail(Outage::kDaemon);
+  daemon.run_to(170);
+  EXPECT_EQ(daemon.job(job)["moves"], false);
+  EXPECT_NE(
+      why(daemon, job).find("after the last one its progress fell from 94989 to 65000 units"),
+      std::string::npos)
+      << why(daemon, job);
+}
+
 // The number of restarts of the jobs that save their work, and of the others.
 std::pair<int, int> restarts_under(const std::string& policy, int jobs) {
   SimDaemon daemon(policy, "4xV100,4xK80@0.25");
