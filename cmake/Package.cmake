@@ -16,6 +16,7 @@ endforeach()
 fl_tool_files(FILES docs/lab-server.md docs/checkpoints.md docs/server-admin.md docs/openapi.yaml DESTINATION share/doc/fairlead)
 fl_tool_files(FILES examples/progress/fairlead_progress.py examples/progress/hf_callback.py
   examples/progress/lightning_callback.py DESTINATION share/fairlead/python)
+fl_tool_files(FILES python/fairlead/_checkpoint.py DESTINATION share/fairlead/python RENAME fairlead_checkpoint.py)
 
 # What the program says about itself, once it is built.
 function(fl_tool_output destination)

@@ -8,6 +8,7 @@ Times are in seconds on the trace's clock, unless a name ends in another unit. E
 runs, to the byte of their journals.
 """
 
+from fairlead._checkpoint import checkpoint
 from fairlead._core import Plan, Trace, View
 from fairlead._errors import Error, InputError, RunError
 from fairlead._run import Comparison, Run, bounds, compare, policies, replay, simulate, sweep, what_if
@@ -19,4 +20,4 @@ from fairlead._core import version as _version
 
 __version__ = _version()
 __all__ = ["Comparison", "Error", "InputError", "Plan", "Policy", "Run", "RunError", "Table", "Trace", "TraceLike",
-           "View", "bounds", "compare", "policies", "replay", "simulate", "sweep", "trace", "what_if", "workloads"]
+           "View", "bounds", "checkpoint", "compare", "policies", "replay", "simulate", "sweep", "trace", "what_if", "workloads"]
