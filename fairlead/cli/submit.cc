@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -25,7 +26,7 @@ using nlohmann::json;
 const std::vector<std::string> kMoves = {"yes", "no", "auto"};
 
 struct Flags {
-  std::string socket, name, model, time, limit;
+  std::string socket, name, model, time, limit, checkpoint_every;
   std::int64_t gpus = 1;
   std::int64_t processes = 1;
   std::int64_t retries = 0;
@@ -71,6 +72,11 @@ void add_flags(CLI::App& app, Flags& flags) {
          "if its processes have a handler (default: auto)")
       ->check(CLI::IsMember(kMoves).description(""))
       ->type_name("yes|no|auto");
+  app.add_option(
+         "--checkpoint-every", flags.checkpoint_every,
+         "interval at which it saves its work, if it does not do so at SIGTERM; it may then "
+         "move, and a move has to be worth the work since the last checkpoint")
+      ->type_name("TIME");
   app.add_flag("--no-hook", flags.has_no_hook,
                "start its Python processes without the hook that counts optimizer steps");
   add_socket_flag(app, flags.socket);
@@ -162,6 +168,10 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   if (!flags.types.empty()) request["types"] = flags.types;
   if (!flags.moves.empty())
     request["pinned"] = std::ranges::find(kMoves, flags.moves) - kMoves.begin();
+  if (!flags.checkpoint_every.empty()) {
+    FL_TRY_ASSIGN(every_s, parse_span_s(flags.checkpoint_every));
+    request["checkpoint_every_s"] = std::llround(every_s);
+  }
   if (!flags.time.empty()) {
     FL_TRY_ASSIGN(declared_s, parse_span_s(flags.time));
     request["declared_s"] = declared_s;

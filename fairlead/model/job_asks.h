@@ -33,6 +33,7 @@ struct Closeness {
 };
 
 constexpr std::uint32_t kCopiesMax = 65'535;
+constexpr std::uint32_t kCheckpointEveryMaxS = 30 * 86'400;
 
 // Values of JobExtras::pinned. A pinned job keeps its work only in the memory of its processes: once it has
 // run, it returns to the very GPUs of its last run, or waits for them.
@@ -52,12 +53,17 @@ struct ValueRange {
 struct JobExtras {
   std::uint32_t copies_max = 0;  // copies to train as, one per node; 0: as many as there are nodes
   std::uint32_t pinned = kMayMove;
+  // Seconds of its training between two checkpoints, if it saves no other; 0: it also saves when it must move. A move
+  // loses the work since the last one.
+  std::uint32_t checkpoint_every_s = 0;
 
   // Calls visit(name, field, range) for each attribute, in the order of the bytes of journals: add a new
   // one at the end.
   static constexpr void each(auto& self, auto&& visit) {
     visit("copies_max", self.copies_max, ValueRange<std::uint32_t>{1, kCopiesMax});
     visit("pinned", self.pinned, ValueRange<std::uint32_t>{kPinnedAlways, kPinnedUntilSeen});
+    visit("checkpoint_every_s", self.checkpoint_every_s,
+          ValueRange<std::uint32_t>{1, kCheckpointEveryMaxS});
   }
   friend bool operator==(const JobExtras&, const JobExtras&) = default;
 };

@@ -106,6 +106,14 @@ struct Jobs {
   // Returns whether the job must have the GPUs of its last run. False for a job that never ran, or that lost
   // its state with its hosts.
   bool is_pinned(JobId job) const { return keeps_no_work(job) && !last[job].empty(); }
+  // Returns the estimated time of training that a move now would lose: since the last checkpoint of a job that does
+  // not save when it must move, otherwise none. O(1).
+  Duration lost_by_move(JobId job, Time now) const {
+    const std::int64_t every_s = extras_of(job).checkpoint_every_s;
+    if (every_s == 0) return {};
+    const Int128 ran_ms = attained(job, now).gpu_ms / gpus[job];
+    return {static_cast<std::int64_t>(ran_ms % (every_s * 1000))};
+  }
   JobExtras extras_of(JobId job) const { return extras.has(job) ? extras[job] : JobExtras(); }
   Logged logged_of(JobId job) const { return logged.has(job) ? logged[job] : Logged(); }
   // Returns none if unknown.

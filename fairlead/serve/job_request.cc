@@ -84,6 +84,8 @@ class Fields {
       if (!read) status = tl::unexpected(read.error());
     });
     FL_TRY(status);
+    // A job that saves from time to time loses little.
+    if (extras.checkpoint_every_s > 0 && !object_.contains("pinned")) extras.pinned = kMayMove;
     return extras;
   }
 

@@ -119,7 +119,7 @@ void SimBackend::evict_from(NodeId node, std::uint64_t gpus) {
     // The work since the last checkpoint of this run is lost: the job goes back to that moment.
     const JobRun& run = runs_[job];
     const Duration ran{std::max<std::int64_t>(0, (now_ - run.works_from).ms)};
-    const std::int64_t interval = options_.faults.checkpoint_interval.ms;
+    const std::int64_t interval = checkpoint_every(job).ms;
     const Duration lost{interval == 0 ? 0 : ran.ms % interval};
     const Work undone =
         rates_.done_in_last(job, lost, {.from = run.progress_from, .to = now_, .rate = run.rate});
@@ -179,6 +179,38 @@ void SimBackend::estimate(Step& step) const {
   FL_CHECK(step.rate.fixed > 0, "job {} was placed where it cannot run", step.job.row());
   step.locality = speed_.locality(step.job, step.gang);
   step.overhead = options_.costs.overhead(step.place, gpus_of(step.gang), speed_.profile(step.job));
+  if (const Work lost = lost_work(step); lost.fixed > 0)
+    step.overhead = step.overhead + time_to_finish(lost, step.rate);
+}
+
+Duration SimBackend::checkpoint_every(JobId job) const {
+  const std::uint32_t own_s = workload_.jobs.extras_of(job).checkpoint_every_s;
+  return own_s > 0 ? seconds(own_s) : options_.faults.checkpoint_interval;
+}
+
+// Returns the work that a run has to repeat first.
+Work SimBackend::lost_work(const Step& step) const {
+  if (!unsaved_.has(step.job)) return {};
+  const Unsaved& unsaved = unsaved_[step.job];
+  return step.place == PlaceKind::kMigrate ? unsaved.lost + unsaved.done : unsaved.lost;
+}
+
+// Notes, at the end of a run, the work since the last checkpoint.
+void SimBackend::note_unsaved(JobId job) {
+  const Duration every = seconds(workload_.jobs.extras_of(job).checkpoint_every_s);
+  if (every.ms == 0) return;
+  if (!unsaved_.has(job)) unsaved_.resize(job.row() + 1);
+  Unsaved& unsaved = unsaved_[job];
+  const JobRun& run = runs_[job];
+  if (now_ < run.works_from) {
+    unsaved.lost = std::min(unsaved.lost, progress(run.rate, run.works_from - now_));
+    return;
+  }
+  const Duration ran = now_ - run.works_from;
+  const bool saved = unsaved.ran + ran >= every;
+  unsaved.ran = {(unsaved.ran + ran).ms % every.ms};
+  unsaved.done = progress(run.rate, saved ? unsaved.ran : ran) + (saved ? Work() : unsaved.done);
+  unsaved.lost = {};
 }
 
 // Copies add their speeds and begin together, when the last of them is ready.
@@ -187,6 +219,8 @@ void SimBackend::begin_run(Time now, Step& step) {
   FL_CHECK(!completions_.contains(step.job), "job {} runs already", step.job.row());
   JobRun& run = runs_[step.job];
   if (step.copy == 0) {
+    if (unsaved_.has(step.job) && step.place != PlaceKind::kResume)
+      unsaved_[step.job] = {.lost = lost_work(step)};
     run = {.number = step.run, .works_from = now, .progress_from = now};
   }
   if (faults_.next() != Time::never()) {
@@ -216,6 +250,7 @@ void SimBackend::start(Step& step) {
 
 // Settles the job's work at now_.
 void SimBackend::end_run(JobId job) {
+  note_unsaved(job);
   left_[job] = left_at(job, now_);
   completions_.erase(job);
   rates_.clear(job);

@@ -62,6 +62,12 @@ class SimBackend : public Backend, public ExactWork {
     Rate alone;          // its rate if it shared its links with no other gang
     Rate rate;
   };
+  // The state of a job that saves only from time to time (JobExtras::checkpoint_every_s).
+  struct Unsaved {
+    Duration ran;  // training since its last checkpoint
+    Work done;     // in that time
+    Work lost;     // work to repeat before anything else
+  };
 
   void begin_run(Time now, Step& step);
   void start(Step& step);
@@ -77,6 +83,9 @@ class SimBackend : public Backend, public ExactWork {
   void collect_arrivals();
   void evict_from(NodeId node, std::uint64_t gpus);
   Work left_at(JobId job, Time now) const;
+  Duration checkpoint_every(JobId job) const;
+  Work lost_work(const Step& step) const;
+  void note_unsaved(JobId job);
   JobSpec spec_of(JobId job) const;
 
   const Workload& workload_;
@@ -89,7 +98,8 @@ class SimBackend : public Backend, public ExactWork {
   IndexedHeap<Time, JobId> completions_;
   IdVector<JobId, Work> left_;  // at progress_from, for a running job
   IdVector<JobId, JobRun> runs_;
-  std::optional<Network> network_;  // with contention
+  IdVector<JobId, Unsaved> unsaved_;  // ends with the last job that needs it
+  std::optional<Network> network_;    // with contention
   RateHistory rates_;
   std::vector<SpeedChange> speed_changes_;
   GangPool gangs_;

@@ -236,6 +236,31 @@ TEST(Simulation, StopAndPlaceInOnePlanIsAMigration) {
   EXPECT_EQ(world.out.places[1].kind, PlaceKind::kMigrate);
 }
 
+// A job that saves every 15 s of training is moved at 20 s, and again within the overhead of 7 s. It repeats 5 s: 4 s
+// of them are left when it moves for the second time.
+TEST(Simulation, AMoveLosesTheWorkSinceTheLastCheckpoint) {
+  const auto finish = [](std::vector<std::int64_t> moves_ms) {
+    World world({.costs = {.start = {}}, .faults = {}});
+    world.job(0, 1, 60'000);
+    world.workload.jobs.extras.push_back({.checkpoint_every_s = 15});
+    world.policy.extra = [moves_ms](const View& view, Plan& plan) {
+      if (view.now.ms == 0) {
+        for (std::int64_t ms : moves_ms) plan.wake_at(Time{ms});
+      }
+      if (view.news.front().kind != EventKind::kWoke) return;
+      const bool is_home = view.jobs.last_gang(JobId(0)).front().node == NodeId(0);
+      plan.stop(JobId(0), StopCause::kTurn);
+      plan.take(NodeId(is_home ? 1 : 0), 1);
+      plan.place(JobId(0));
+    };
+    world.run();
+    return world.out.lines.back();
+  };
+  EXPECT_EQ(finish({}), line<record::Finished>(60'000, 0));
+  EXPECT_EQ(finish({20'000}), line<record::Finished>(72'000, 0));
+  EXPECT_EQ(finish({20'000, 28'000}), line<record::Finished>(28'000 + 7'000 + 4'000 + 40'000, 0));
+}
+
 TEST(Simulation, StopAndPlaceOnTheSameSlicesIsNoStep) {
   World world;
   world.job(0, 2, 60'000);

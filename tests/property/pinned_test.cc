@@ -49,5 +49,22 @@ TEST(Pinned, SavingAndLoadingAtRandomMomentsChangesNothing) {
   EXPECT_EQ(broken("PinnedSaved", policy_variants(), {}, property), "");
 }
 
+// The first job leaves the V100 after 100 s. The other one has then lost 100 s of training on a K80 of half the speed, if
+// it moves: it would gain 60 s in the one case, and 950 s in the other.
+TEST(LostWork, AMoveMustGainMoreThanItLoses) {
+  for (const char* policy : {"fairlead", "hadar"}) {
+    const auto moves = [&](std::int64_t work_s, std::uint32_t checkpoint_every_s) {
+      World world{.cluster = "1xV100,1xK80@0.5"};
+      world.jobs = {{.work = seconds(100)},
+                    {.checkpoint_every_s = checkpoint_every_s, .work = seconds(work_s)}};
+      return run(world, policy).jobs[1].preemptions > 0;
+    };
+    EXPECT_TRUE(moves(110, 0)) << policy;
+    EXPECT_FALSE(moves(110, 3600)) << policy;
+    EXPECT_TRUE(moves(1000, 3600)) << policy;
+    EXPECT_TRUE(moves(110, 99)) << policy;
+  }
+}
+
 }  // namespace
 }  // namespace fairlead

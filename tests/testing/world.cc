@@ -81,6 +81,7 @@ Workload workload_of(const World& world) {
     row.task_gpus = job.task_gpus;
     row.extras.copies_max = job.copies_max;
     row.extras.pinned = job.pinned;
+    row.extras.checkpoint_every_s = job.checkpoint_every_s;
     row.require_level = job.require_level;
     row.prefer_level = job.prefer_level;
     row.submit = job.submit;

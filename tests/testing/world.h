@@ -29,6 +29,7 @@ struct WorldJob {
   std::uint32_t task_gpus = 1;
   std::uint32_t copies_max = 0;  // 0: any number
   std::uint32_t pinned = kMayMove;
+  std::uint32_t checkpoint_every_s = 0;
   Duration work = seconds(1);
   std::string user = "ann";
   std::string model{};

@@ -24,7 +24,8 @@ double DallyMoves::saved(const View& view, const Seeker& seeker, const Pace& the
   }
   if (there.rate > 0) saved -= left_s / there.rate * there.loss_of_others;
   if (!seeker.is_running) return saved;
-  return saved - view.jobs.gpus[job] * to_seconds(options_.switch_cost);
+  return saved - view.jobs.gpus[job] *
+                     to_seconds(options_.switch_cost + view.jobs.lost_by_move(job, view.now));
 }
 
 // Returns the savings if no link there were crowded.

@@ -42,7 +42,8 @@ bool DallyMoves::could_be_faster(const View& view, const Plan& plan, JobId job) 
   if (!options_.moves_for_speed() || !plan.has_gang(job) || plan.is_pinned(job)) return false;
   const double best = tiers_.of(view, job).fastest();
   return gpu_seconds(view, job, present_rate(view, plan, job), best) >
-         view.jobs.gpus[job] * to_seconds(options_.switch_cost);
+         view.jobs.gpus[job] *
+             to_seconds(options_.switch_cost + view.jobs.lost_by_move(job, view.now));
 }
 
 // Returns the pace that a waiting job could have at once if it did not wait for better; 0 if none.

@@ -224,7 +224,9 @@ void HadarAuction::add_present(const View& view, const Plan& plan, Gang present,
                                const HadarBidder& bidder, HadarBid& bid) {
   // All copies that run pause if one changes.
   const double pausing = plan.has_gang(bid.job) ? copies_of(plan.gang(bid.job)) : 1;
-  bid.present_worth = worth(view, bidder, rate, pausing * to_seconds(options_.switch_cost));
+  bid.present_worth =
+      worth(view, bidder, rate,
+            pausing * to_seconds(options_.switch_cost) + saved_work_s(view, bidder, rate));
   const std::size_t first = present_.size();
   for (Slice slice : present) present_.push_back({slice.node, slice.gpus});
   bid.present = Gang(present_).subspan(first);
@@ -235,7 +237,7 @@ void HadarAuction::add_present(const View& view, const Plan& plan, Gang present,
   bid.present_masks = masks.subspan(static_cast<std::size_t>(own), present.size());
 }
 
-// Returns the worth of a round on a gang of that rate. A job that goes on at its place saves a
+// Returns the worth of a round on a gang of that rate. A job that goes on at its place saves its work, and a
 // switch: of its own if it would move, or of its next start if it would wait. The switch may have
 // to be saved every round, or once if the job ends sooner. A waiting job must start some time, so
 // it is not charged for that.
@@ -246,6 +248,14 @@ double HadarAuction::worth(const View& view, const HadarBidder& bidder, double r
       std::min(to_seconds(options_.round), to_seconds(bidder.remaining) / rate);
   const double gpus = view.jobs.gpus[bidder.job];  // the unit in which its work is counted
   return std::max(0.0, bidder.weight * gpus * rate * (running_s + saved_s) / running_s);
+}
+
+// Returns this round's part of the work that the job would lose in a move: a move is worth it if the gain up to the
+// job's end is larger. (ours)
+double HadarAuction::saved_work_s(const View& view, const HadarBidder& bidder, double rate) const {
+  const double lost_s = to_seconds(view.jobs.lost_by_move(bidder.job, view.now));
+  if (lost_s <= 0) return 0;
+  return lost_s * std::min(1.0, to_seconds(options_.round) * rate / to_seconds(bidder.remaining));
 }
 
 // A job that starts at a slower rate than possible on that type, and does not end within the round,

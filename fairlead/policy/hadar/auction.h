@@ -123,6 +123,7 @@ class HadarAuction {
   void measure_reach(const View& view, const Plan& plan);
   double worth(const View& view, const HadarBidder& bidder, double rate, double saved_s) const;
   double to_move_on_s(const HadarBidder& bidder, double rate, double best) const;
+  double saved_work_s(const View& view, const HadarBidder& bidder, double rate) const;
   double saved_by_moving_s(const HadarBidder& bidder, double rate) const;
   bool keeps(const Plan& plan, const HadarBid& bid, Gang gang) const;
   bool all_are_content(const Plan& plan) const;
