@@ -26,14 +26,22 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   if (task.stopped_run != 0) say_stopped(id.job, task.stopped_run);
   // A task may have ended by itself just before it was asked to leave.
   const bool has_left = is_leaving && (end.was_asked || !end.is_known);
-  if (!has_left && tables_.jobs.is_here(id.job)) conclude(id, job, end);
+  if (!has_left && tables_.jobs.is_here(id.job)) conclude(now, task, job, end);
   if (!tables_.jobs.is_here(id.job)) remove(id.job);
   start_all_due(now);
 }
 
 // Handles the unrequested end of the task of a job that is here.
-void LocalBackend::conclude(TaskId task, Job& job, TaskEnd end) {
-  if (!end.is_known || (is_bad(end) && retry(task, job.what))) return begin_again(task.job, job);
+void LocalBackend::conclude(Time now, const Task& of, Job& job, TaskEnd end) {
+  const TaskId task = of.id;
+  const bool is_again = !end.is_known || (is_bad(end) && retry(task, job.what));
+  if (end.is_known && !is_bad(end)) {
+    gpus_.on_good(try_of(task.job, of));
+  } else if (end.is_known && of.began != Time::never() && now - of.began < kAtOnce) {
+    gpus_.on_failed_at_once(now, try_of(task.job, of), end_text(end), is_again);
+  }
+  gpus_.refuse(of.gpus);
+  if (is_again) return begin_again(task.job, job);
   job.has_ended = true;
   inbox_.add({.kind = is_bad(end) ? EventKind::kFailed : EventKind::kFinished,
               .job = task.job,

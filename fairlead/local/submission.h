@@ -25,6 +25,7 @@ struct Submission {
   std::vector<RunId> failed;  // the runs that started those, in order; the daemon's own
   bool has_hook = true;       // its Python processes count optimizer steps (python/hook)
   bool has_terminal = false;  // it is a session at the terminal of its client, and ends with that
+  bool has_input = false;     // its first task reads the standard input of its client
 
   std::size_t retries_left() const { return retries - failed.size(); }
 };
