@@ -228,9 +228,10 @@ Command add_serve(CLI::App& root) {
          "copies has one a node")
       ->type_name("N")
       ->check(CLI::Range(1U, kNodeGpusMax));
-  app->add_option("--gpus", flags->gpus,
-                  "the GPUs that jobs may have, by the numbers or UUIDs of `nvidia-smi -L` (default: "
-                  "all)")
+  app->add_option(
+         "--gpus", flags->gpus,
+         "the GPUs that jobs may have, by the numbers or UUIDs of `nvidia-smi -L` (default: "
+         "all)")
       ->type_name("0-5,7");
   app->add_option("--policy", flags->policy,
                   fmt::format("policy with its options, by fairlead policies (default: {}; on "

@@ -106,9 +106,10 @@ std::vector<std::string> own_environment() {
 Status check_words(const CLI::App& app, const std::vector<std::string>& command) {
   const auto extras = app.remaining();
   if (!extras.empty() && extras.front().starts_with('-'))
-    return input_error("no such flag of `fairlead {0}` (`fairlead {0} --help` lists them; the "
-                       "command and its flags follow --): {1}",
-                       app.get_name(), extras.front());
+    return input_error(
+        "no such flag of `fairlead {0}` (`fairlead {0} --help` lists them; the "
+        "command and its flags follow --): {1}",
+        app.get_name(), extras.front());
   if (!extras.empty())
     return input_error("put -- before the command, as in `fairlead {} -g 1 -- python train.py`: {}",
                        app.get_name(), extras.front());
@@ -218,9 +219,10 @@ Result<int> run(const CLI::App& app, Flags& flags, const std::vector<std::string
   }
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   cancel_on_interrupt();
-  FL_TRY_ASSIGN(id, submit(daemon, request, terminal         ? terminal->far_side()
-                                          : flags.has_input ? STDIN_FILENO
-                                                            : -1));
+  FL_TRY_ASSIGN(id, submit(daemon, request,
+                           terminal          ? terminal->far_side()
+                           : flags.has_input ? STDIN_FILENO
+                                             : -1));
   FL_TRY_ASSIGN(job, daemon.job(id));
   FL_TRY(tell_wait(daemon, job));
   FL_TRY_ASSIGN(ended, terminal ? attend_session(daemon, flags.socket, job, *terminal)
@@ -254,7 +256,8 @@ Command add_run(CLI::App& root, const std::vector<std::string>& words) {
       "\n"
       "The command follows --. It runs in this folder with this environment. Its output "
       "appears\n"
-      "here until it ends, and `fairlead run` exits with its exit code. A pipe or a file at standard\n"
+      "here until it ends, and `fairlead run` exits with its exit code. A pipe or a file at "
+      "standard\n"
       "input becomes the input of its first process. Ctrl-C cancels it; if "
       "the\n"
       "terminal closes, the job continues, and `fairlead logs -f` shows its output.\n");

@@ -19,7 +19,7 @@ std::uint64_t lowest_bits(std::uint64_t mask, std::uint32_t count) {
   return taken;
 }
 
-// The lowest `count` set bits of `mask`, those of `last` only if the others are too few.
+// The lowest `count` set bits of `mask`, bits of `last` only if the others are too few.
 std::uint64_t lowest_bits(std::uint64_t mask, std::uint64_t last, std::uint32_t count) {
   const std::uint64_t first = mask & ~last;
   const auto firsts = static_cast<std::uint32_t>(std::popcount(first));

@@ -20,8 +20,7 @@ class Gpus {
 
   // `names`: the UUIDs of the machine's GPUs, in its order. Costs a few milliseconds for each GPU. In a container with
   // its own process numbers no process is reported, because the driver's numbers cannot be found there.
-  GpuLook look(std::span<const std::string> names,
-               const std::function<bool(pid_t)>& is_ours) const;
+  GpuLook look(std::span<const std::string> names, const std::function<bool(pid_t)>& is_ours) const;
 
  private:
   explicit Gpus(std::unique_ptr<Nvml> nvml) : nvml_(std::move(nvml)) {}

@@ -14,7 +14,7 @@ constexpr int kNoPermission = 4;  // NVML_ERROR_NO_PERMISSION
 constexpr int kNotFound = 6;      // NVML_ERROR_NOT_FOUND
 constexpr int kTooSmall = 7;      // NVML_ERROR_INSUFFICIENT_SIZE
 constexpr int kGpuIsLost = 15;    // NVML_ERROR_GPU_IS_LOST
-constexpr int kTries = 4;     // reads of a list that grows meanwhile
+constexpr int kTries = 4;         // reads of a list that grows meanwhile
 constexpr unsigned kMore = 16;
 
 using Device = void*;

@@ -10,9 +10,9 @@ namespace fairlead {
 namespace {
 
 constexpr Duration kBrokenGpu = milliseconds(100);  // a task on a broken GPU ends after that
-constexpr Duration kBrittle = seconds(30);  // frozen for so long, a brittle task may die
-constexpr std::int64_t kKilledMs = 5;       // a task that is killed is gone after about that
-constexpr std::int64_t kStuckMs = 20'000;   // or that, if it waits for a device
+constexpr Duration kBrittle = seconds(30);          // frozen for so long, a brittle task may die
+constexpr std::int64_t kKilledMs = 5;      // a task that is killed is gone after about that
+constexpr std::int64_t kStuckMs = 20'000;  // or that, if it waits for a device
 
 std::int64_t number(std::string_view text, std::int64_t otherwise) {
   std::int64_t value = otherwise;

@@ -58,10 +58,10 @@ class BackendFacts {
   virtual std::span<const ForeignProcess> foreign() const { return {}; }
   // A GPU that no job may have, for another cause than a foreign process.
   struct Outage {
-    std::uint32_t gpu = 0;      // its number on its host
-    std::string_view cause;     // "administrator", "failures", "driver", "absent", "not served"
-    std::string reason;         // within a sentence
-    std::string_view state;     // "closed" or "down"
+    std::uint32_t gpu = 0;   // its number on its host
+    std::string_view cause;  // "administrator", "failures", "driver", "absent", "not served"
+    std::string reason;      // within a sentence
+    std::string_view state;  // "closed" or "down"
   };
   // Returns them by GPU. A backend that knows any has one host.
   virtual std::vector<Outage> outages(Time /*now*/) const { return {}; }

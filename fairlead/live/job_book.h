@@ -28,8 +28,9 @@ class JobBook : public RecordSink {
     std::uint32_t tasks = 0;     // number of placements that started its processes
     std::uint32_t moves = 0;     // those on other GPUs than its processes had
     std::uint32_t failed_starts = 0;
-    std::vector<RunId> lost{};   // the runs that ended with the loss of its processes, or with a retry
-    std::string reason;          // reason of a failure, a rejection or a failed start
+    std::vector<RunId>
+        lost{};          // the runs that ended with the loss of its processes, or with a retry
+    std::string reason;  // reason of a failure, a rejection or a failed start
 
     std::uint32_t restarts() const { return tasks == 0 ? 0 : tasks - 1; }
   };

@@ -107,8 +107,7 @@ json Views::foreign_on(std::uint32_t gpu) const {
   return list;
 }
 
-json Views::node(NodeId node, const Gpus& of,
-                 std::span<const BackendFacts::Outage> outages) const {
+json Views::node(NodeId node, const Gpus& of, std::span<const BackendFacts::Outage> outages) const {
   const Cluster& cluster = tables.cluster;
   const Tables::NodeState& state = tables.nodes[node];
   json gpus = json::array();
@@ -118,11 +117,11 @@ json Views::node(NodeId node, const Gpus& of,
     const JobId job = of.jobs[node][i];
     const auto outage = std::ranges::find(outages, gpu, &BackendFacts::Outage::gpu);
     const std::string_view text = !job.is_none()                   ? "busy"
-                       : outage != outages.end()        ? outage->state
-                       : (state.up & bit) == 0          ? "down"
-                       : (state.closed & bit) != 0      ? "closed"
-                       : (of.stopping[node] & bit) != 0 ? "stopping"
-                                                        : "idle";
+                                  : outage != outages.end()        ? outage->state
+                                  : (state.up & bit) == 0          ? "down"
+                                  : (state.closed & bit) != 0      ? "closed"
+                                  : (of.stopping[node] & bit) != 0 ? "stopping"
+                                                                   : "idle";
     gpus.push_back({{"index", gpu},
                     {"state", text},
                     {"foreign", foreign_on(gpu)},
@@ -181,7 +180,8 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
     }
   }
   const BackendFacts::JobFacts facts = backend.of(id, now);
-  const json left = facts.retries ? json(facts.retries->most - facts.retries->used()) : json(nullptr);
+  const json left =
+      facts.retries ? json(facts.retries->most - facts.retries->used()) : json(nullptr);
   const bool is_over = !jobs.is_here(id);
   const json exit_code =
       jobs.state[id] == JobState::kFinished ? json(0) : number_after(entry.reason, "exit code ");

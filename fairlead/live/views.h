@@ -53,7 +53,8 @@ struct Views {
 
  private:
   struct Gpus;
-  nlohmann::json node(NodeId node, const Gpus& gpus, std::span<const BackendFacts::Outage> outages) const;
+  nlohmann::json node(NodeId node, const Gpus& gpus,
+                      std::span<const BackendFacts::Outage> outages) const;
   nlohmann::json job(JobId job, Time now, const FirstOnHost& first) const;
   nlohmann::json foreign_on(std::uint32_t gpu) const;
 };

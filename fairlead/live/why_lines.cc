@@ -257,12 +257,14 @@ class Why {
       lines_.push_back(fmt::format("Its processes were ended and started again {} time{}.",
                                    entry.restarts(), plural(entry.restarts())));
     const auto lost = std::ranges::count_if(entry.lost, [&](RunId run) {
-      return !facts_.retries || std::ranges::find(facts_.retries->runs, run) == facts_.retries->runs.end();
+      return !facts_.retries ||
+             std::ranges::find(facts_.retries->runs, run) == facts_.retries->runs.end();
     });
     if (lost > 0 && views_.backend.rests_in_place(job_))
-      lines_.push_back(fmt::format("Its processes were lost {} time{}, with the machine or a GPU, "
-                                   "and its command was started again.",
-                                   lost, plural(static_cast<std::size_t>(lost))));
+      lines_.push_back(
+          fmt::format("Its processes were lost {} time{}, with the machine or a GPU, "
+                      "and its command was started again.",
+                      lost, plural(static_cast<std::size_t>(lost))));
     if (entry.failed_starts > 0)
       lines_.push_back(fmt::format("Its start failed {} time{}.", entry.failed_starts,
                                    plural(entry.failed_starts)));

@@ -13,7 +13,8 @@ namespace fairlead {
 // GPUs and the jobs that have the others; its limits and retries; the share of its user. A job that is over has one
 // line, its end. REQUIRES: the tables have the job. O(jobs + nodes).
 // `is_verbose`: with the policy's notes about it.
-std::vector<std::string> why_lines(const Views& views, JobId job, Time now, bool is_verbose = false);
+std::vector<std::string> why_lines(const Views& views, JobId job, Time now,
+                                   bool is_verbose = false);
 
 // Returns these lines with the name of the wait's cause (docs/why.md); null: it does not wait.
 nlohmann::json why_answer(const Views& views, JobId job, Time now, bool is_verbose = false);

@@ -21,7 +21,8 @@ bool overlap(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b)
 
 void GpuBlame::on_failed(Time now, const Try& what, std::string_view end, bool is_retried,
                          const HasRoom& has_room) {
-  std::erase_if(failures_, [&](const Failure& failure) { return now - failure.at >= kRest + kRest; });
+  std::erase_if(failures_,
+                [&](const Failure& failure) { return now - failure.at >= kRest + kRest; });
   Failure failure{.what = what, .end = std::string(end), .is_retried = is_retried, .at = now};
   const std::string key = failure.key();
   const auto own = own_.find(key);
@@ -85,8 +86,7 @@ std::string GpuBlame::reason(std::uint32_t gpu) const {
   std::vector<std::string> jobs;
   std::string end;
   for (const Failure* failure : failures_on(gpu)) {
-    std::string job =
-        fmt::format("job {} of {}", failure->what.task.job.row(), failure->what.user);
+    std::string job = fmt::format("job {} of {}", failure->what.task.job.row(), failure->what.user);
     if (std::ranges::find(jobs, job) == jobs.end()) jobs.push_back(std::move(job));
     end = failure->end;
   }

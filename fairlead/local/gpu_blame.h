@@ -9,7 +9,7 @@
 //    for kRest, because the failures may be the user's.
 //  - A program that fails in the same way on other GPUs has failed by itself. Its failures do not count, and GPUs that
 //    only they have closed open again.
-//  - The GPUs of a gang cannot be told apart, so all that are suspected rest. A good task clears its GPUs.
+//  - All suspected GPUs of a gang rest, because any of them may be the broken one. A good task clears its GPUs.
 //  - If the GPUs that are left are too few for the job, failures of one user close nothing: there is no comparison.
 //
 // Costs: O(failures of the last two hours x GPUs of a gang) a call.
@@ -78,9 +78,10 @@ class GpuBlame {
   void acquit(std::uint32_t gpu);
   void forget(const std::string& key);
 
-  std::vector<Failure> failures_;            // of the last 2 * kRest, so that the ones before a rest count
-  std::map<std::string, Time> own_;          // keys of programs that fail by themselves, until then
-  std::map<std::uint32_t, Closing> closed_;  // by GPU
+  std::vector<Failure> failures_;  // in the last 2 * kRest: failures before a rest count
+  // The keys of programs that fail by themselves, until the time of the entry.
+  std::map<std::string, Time> own_;
+  std::map<std::uint32_t, Closing> closed_;  // the key is the GPU
 };
 
 }  // namespace fairlead

@@ -1,4 +1,4 @@
-// The file "gpus" of the daemon's folder: the names of its GPUs by number, and those that are closed.
+// The file "gpus" of the daemon's folder: the names of its GPUs by number, and the closed ones.
 #pragma once
 
 #include "fairlead/base/result.h"

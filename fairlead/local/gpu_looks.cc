@@ -1,4 +1,4 @@
-// The GPUs of jobs: which ones they should get, who leaves them idle, and who fails on them.
+// Choices among the GPUs for a start, checks for idle GPUs, and the tasks to judge GPUs by.
 
 #include "fairlead/local/local_backend.h"
 
@@ -41,22 +41,8 @@ GpuBlame::Try LocalBackend::try_of(JobId id, const Task& task) const {
   return {.task = task.id,
           .user = tables_.users.names[jobs.user[id]],
           .program = std::string(jobs.model[id].is_none() ? std::string_view(tables_.names[id])
-                                                    : tables_.models[jobs.model[id]]),
+                                                          : tables_.models[jobs.model[id]]),
           .gpus = task.gpus};
-}
-
-// Lets suspended jobs leave GPUs on which they cannot go on, although that loses their work.
-void LocalBackend::unpin_from_broken() {
-  const Jobs& jobs = tables_.jobs;
-  if (!gpus_.has_broken()) return;
-  for (const auto& [id, job] : jobs_) {
-    if (!tables_.jobs.is_here(id) || !jobs.is_pinned(id)) continue;
-    if (jobs.state[id] == JobState::kRunning) continue;
-    const auto gpus =
-        machine_gpus(first_gpus_, jobs.last_gang(id), jobs.gangs.gpu_masks(jobs.last[id]));
-    if (std::ranges::any_of(gpus, [&](std::uint32_t gpu) { return gpus_.is_broken(gpu); }))
-      inbox_.add({.kind = EventKind::kPinned, .job = id, .is_pinned = false});
-  }
 }
 
 std::uint64_t LocalBackend::last_choice(JobId job, NodeId node) const {

@@ -43,10 +43,10 @@ void GpuWatch::look(Time now) {
 }
 
 void GpuWatch::on_time(Time now) {
-  if (now >= next_look_) return look(now);
   blame_.on_time(now);
   (void)keep();
-  settle();
+  unpin_from_broken();
+  return now >= next_look_ ? look(now) : settle();
 }
 
 Time GpuWatch::deadline() const {
@@ -55,7 +55,7 @@ Time GpuWatch::deadline() const {
   return next;
 }
 
-// Returns those of the GPUs that the node has.
+// Returns the GPUs of the node among them.
 std::uint64_t GpuWatch::mask_of(NodeId node, const auto& gpus) const {
   std::uint64_t mask = 0;
   for (const std::uint32_t gpu : gpus) {
@@ -121,11 +121,24 @@ bool GpuWatch::is_broken(std::uint32_t gpu) const {
   return found->cause != "failures" || blame_.closed().at(gpu).until == Time::never();
 }
 
-bool GpuWatch::has_broken() const {
+// Lets suspended jobs leave GPUs on which they cannot go on, although that loses their work.
+void GpuWatch::unpin_from_broken() {
+  std::vector<std::uint32_t> broken;
   for (std::uint32_t gpu = 0; gpu < machine_.gpu_names.size(); ++gpu) {
-    if (is_broken(gpu)) return true;
+    if (is_broken(gpu)) broken.push_back(gpu);
   }
-  return false;
+  if (broken.empty()) return;
+  const Jobs& jobs = tables_.jobs;
+  const auto unpin = [&](JobId job) {
+    if (!jobs.is_pinned(job)) return;
+    const auto gpus =
+        machine_gpus(first_, jobs.last_gang(job), jobs.gangs.gpu_masks(jobs.last[job]));
+    const bool is_lost = std::ranges::any_of(
+        gpus, [&](std::uint32_t gpu) { return std::ranges::binary_search(broken, gpu); });
+    if (is_lost) inbox_.add({.kind = EventKind::kPinned, .job = job, .is_pinned = false});
+  };
+  std::ranges::for_each(tables_.waiting.members(), unpin);
+  for (const auto& [job, until] : tables_.held_until) unpin(job);
 }
 
 std::uint64_t GpuWatch::unusable(NodeId node) const {
@@ -156,9 +169,8 @@ Status GpuWatch::cordon(std::uint32_t gpu) {
 Status GpuWatch::uncordon(std::uint32_t gpu) {
   GpuFile before = file_;
   std::erase(file_.cordoned, machine_.gpu_names[gpu]);
-  std::erase_if(file_.closed, [&](const auto& closed) {
-    return closed.name == machine_.gpu_names[gpu];
-  });
+  std::erase_if(file_.closed,
+                [&](const auto& closed) { return closed.name == machine_.gpu_names[gpu]; });
   if (file_ != before) {
     if (Status status = io_.write(kGpuFile, gpu_file_text(file_)); !status) {
       file_ = std::move(before);

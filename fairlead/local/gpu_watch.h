@@ -42,7 +42,7 @@ class GpuWatch {
 
   // Returns whether a job may start on these GPUs.
   bool are_usable(std::span<const std::uint32_t> gpus) const;
-  // Reports those of the GPUs that are not usable as down. REQUIRES: no job works on them.
+  // Reports the unusable ones among the GPUs as down. REQUIRES: no job works on them.
   void refuse(std::span<const std::uint32_t> gpus);
 
   // Closes a GPU for an administrator, or opens it, whatever closed it. Error: the file cannot be written.
@@ -55,20 +55,20 @@ class GpuWatch {
                          bool is_retried);
   void on_good(const GpuBlame::Try& what);
   bool is_suspect(std::uint32_t gpu) const { return blame_.is_suspect(gpu); }
-  // Returns whether the GPU is out of service for no known time, by no choice of an administrator.
-  bool is_broken(std::uint32_t gpu) const;
-  bool has_broken() const;
 
   struct Outage {
     std::string_view cause;  // "administrator", "failures", "driver", "absent", "not served"
     std::string reason;      // within a sentence
   };
-  // Returns the unusable GPUs without those of foreign processes. O(GPUs).
+  // Returns the unusable GPUs, except the GPUs of foreign processes. O(GPUs).
   std::map<std::uint32_t, Outage> outages(Time now) const;
 
  private:
   std::optional<Outage> outage(std::uint32_t gpu, Time now) const;
   bool is_usable(std::uint32_t gpu) const;
+  // Returns whether the GPU is out of service for no known time, by no choice of an administrator.
+  bool is_broken(std::uint32_t gpu) const;
+  void unpin_from_broken();
   std::uint64_t unusable(NodeId node) const;
   std::uint64_t mask_of(NodeId node, const auto& gpus) const;
   void settle();

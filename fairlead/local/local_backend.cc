@@ -310,7 +310,6 @@ void LocalBackend::on_time(Time now, Time instant) {
   end_overlong(instant);
   gpus_.on_time(now);
   if (gpus_.has_looked_at(now)) note_idle(now);
-  unpin_from_broken();
   if (now >= next_look_) look(now);
   for (JobId id : leaving_) {
     Task& task = *jobs_.at(id).task;

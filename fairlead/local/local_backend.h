@@ -129,7 +129,8 @@ class LocalBackend : public RecordSink {
   };
   struct Job {
     Submission what;
-    ConnectionId terminal = 0;  // the client with its terminal or input; 0: gone with the previous daemon
+    ConnectionId terminal =
+        0;  // the client with its terminal or input; 0: gone with the previous daemon
     std::optional<Task> task;
     std::optional<Start> start;  // due once the GPUs are free
     RunId run = 0;               // the last placed run
@@ -155,7 +156,6 @@ class LocalBackend : public RecordSink {
   void set_works(Time now, JobId id, Task& task, bool works);
   void note_idle(Time now);
   GpuBlame::Try try_of(JobId id, const Task& task) const;
-  void unpin_from_broken();
   void look(Time now);
   void look_at(Time now, JobId id, Job& job);
   void conclude(Time now, const Task& of, Job& job, TaskEnd end);

@@ -25,7 +25,8 @@ struct Machine {
   IdVector<GpuTypeId, double> speed;
   // Names as in CUDA_VISIBLE_DEVICES, by the machine's number of the GPU (machine_gpus() of local_backend.h).
   std::vector<std::string> gpu_names;
-  std::vector<std::uint32_t> driver_numbers{};  // beside gpu_names: their numbers in the driver's order
+  std::vector<std::uint32_t>
+      driver_numbers{};  // beside gpu_names: their numbers in the driver's order
   // GPUs that the machine had when its folder was last used, and that it has no more.
   std::set<std::uint32_t> absent{};
   std::set<std::uint32_t> not_served{};  // by the choice of the administrator

@@ -14,20 +14,21 @@
 namespace fairlead {
 
 struct KnownGpus {
-  std::vector<std::string> types;  // of GPUs, by GpuTypeId
+  std::vector<std::string> types;  // by GpuTypeId
   struct Node {
     std::string name;
     GpuTypeId type;
     std::uint32_t gpus = 0;
   };
-  std::vector<Node> nodes;         // of the journal
-  std::vector<std::string> names;  // of the GPUs by number; empty: an older daemon kept none
+  std::vector<Node> nodes;         // as the journal has them
+  std::vector<std::string> names;  // by the number of the GPU; empty: an older daemon kept none
 };
 
 struct SameGpus {
   Machine machine;  // its first nodes are the known ones
   Cluster cluster;  // the known nodes alone
-  std::vector<std::string> unknown_types;  // of new GPUs that cannot be used with this journal
+  std::vector<std::string>
+      unknown_types;  // types of new GPUs that cannot be used with this journal
 };
 
 // Error: the journal has a node that no machine can have.

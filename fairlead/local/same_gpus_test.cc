@@ -35,8 +35,8 @@ TEST(SameGpus, AGpuKeepsItsNumberInAnyOrder) {
 }
 
 TEST(SameGpus, AGpuThatIsGoneKeepsItsNumber) {
-  const auto same = same_gpus(named("1xK80@0.5", {"k"}),
-                              known_of(named("2xV100,1xK80", {"a", "b", "k"})));
+  const auto same =
+      same_gpus(named("1xK80@0.5", {"k"}), known_of(named("2xV100,1xK80", {"a", "b", "k"})));
   EXPECT_EQ(same->machine.gpu_names, (Names{"a", "b", "k"}));
   EXPECT_EQ(same->machine.absent, (std::set<std::uint32_t>{0, 1}));
   EXPECT_EQ(same->machine.cluster.node_names[NodeId(0)], "V100");

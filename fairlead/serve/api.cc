@@ -125,9 +125,9 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   if (request.method == "POST" && path == "/v1/jobs") return submit(connection, peer, request);
   if (const auto of = job_path(path, tables_)) return answer_job(connection, peer, request, *of);
   if (auto known = query_answer(views_, request, now())) return known;
-  const bool is_operators = (request.method == "PUT" && path.starts_with(kUsers)) ||
-                            (request.method == "POST" &&
-                             (path.starts_with(kNodes) || path.starts_with(kGpus)));
+  const bool is_operators =
+      (request.method == "PUT" && path.starts_with(kUsers)) ||
+      (request.method == "POST" && (path.starts_with(kNodes) || path.starts_with(kGpus)));
   if (!is_operators) return error_answer(404, fmt::format("no such thing: {}", path));
   if (!peer.is_admin) return error_answer(403, "only administrators may do that");
   if (path.starts_with(kUsers)) {

@@ -26,8 +26,8 @@ struct Shape {
   const char* name;
   const char* nodes;
   const char* policy;
-  int gpus;     // of the machine
-  int job;      // GPUs of a job
+  int gpus;
+  int job;  // the number of GPUs that each job needs
   int users;
 };
 
@@ -47,8 +47,7 @@ class BrokenGpu : public testing::TestWithParam<Shape> {
     daemon.run_to(3000);
     int failed = 0;
     const json jobs = json::parse(daemon.ask("GET", "/v1/jobs?all=1").body);
-    for (const json& job : jobs["jobs"])
-      failed += job["state"] == "failed" ? 1 : 0;
+    for (const json& job : jobs["jobs"]) failed += job["state"] == "failed" ? 1 : 0;
     EXPECT_EQ(gpus_of(daemon)[static_cast<std::size_t>(broken)]["state"], "closed");
     EXPECT_EQ(daemon.io.processes().problems(), std::vector<std::string>());
     return failed;
@@ -79,8 +78,7 @@ TEST(Server, JobsThatFailByThemselvesCloseNoGpu) {
   for (const char* policy : {"fifo", "fairlead:resident=true"}) {
     SimDaemon daemon(policy, "4xV100");
     for (int i = 0; i < 40; ++i) {
-      daemon.submit({"work", "100", "exit=2"}, 1, i % 2 == 0 ? kAnn : kBob,
-                    {{"retries", i % 3}});
+      daemon.submit({"work", "100", "exit=2"}, 1, i % 2 == 0 ? kAnn : kBob, {{"retries", i % 3}});
       daemon.run_to(static_cast<int>(daemon.io.time().ms / 1000) + 1);
     }
     daemon.run_to(100);
@@ -105,8 +103,8 @@ TEST(Server, AClosedGpuIsReportedEverywhereAndSurvivesTheDaemon) {
   EXPECT_EQ(gpus_of(daemon)[1]["outage"], reason);
   EXPECT_NE(why(daemon, waits).find("GPU 1 is closed: " + reason), std::string::npos)
       << why(daemon, waits);
-  EXPECT_NE(daemon.ask("GET", "/metrics").body.find(
-                R"(fairlead_gpu_out_of_service{gpu="1",cause="failures"} 1)"),
+  EXPECT_NE(daemon.ask("GET", "/metrics")
+                .body.find(R"(fairlead_gpu_out_of_service{gpu="1",cause="failures"} 1)"),
             std::string::npos);
   EXPECT_EQ(daemon.state(waits), "waiting");
   EXPECT_EQ(daemon.ask("POST", "/v1/gpus/1/uncordon", {}, 0).status, 200);

@@ -1,4 +1,4 @@
-// What users are told: failed starts, retries, moves, losses and ends, each when it happens and by its own name.
+// Reports to users: failed starts, retries, moves, losses and ends, each when it happens and by its own name.
 
 #include "fairlead/serve/testing_daemon.h"
 
@@ -38,7 +38,8 @@ TEST_F(Report, ACommandThatCannotRunFailsAtOnce) {
 TEST_F(Report, ACommandThatCannotRunIsTriedAgainAsItsRetriesAllow) {
   SimDaemon daemon;
   const json twice = {{"retries", 2}};
-  const std::size_t good = daemon.submit({"work", "5000", "nostart=2", "retries=2"}, 1, kAnn, twice);
+  const std::size_t good =
+      daemon.submit({"work", "5000", "nostart=2", "retries=2"}, 1, kAnn, twice);
   const std::size_t bad = daemon.submit({"work", "5000", "nostart=3", "retries=2"}, 1, kAnn, twice);
   daemon.run_to(2);
   EXPECT_EQ(daemon.state(good), "running");
@@ -52,7 +53,8 @@ TEST_F(Report, ACommandThatCannotRunIsTriedAgainAsItsRetriesAllow) {
 TEST_F(Report, ARetryIsNoMove) {
   SimDaemon daemon("fifo");
   const std::size_t job =
-      daemon.submit({"work", "60000", "exit=1", "times=1", "retries=1", "every=100000"}, 1, kAnn, {{"retries", 1}});
+      daemon.submit({"work", "60000", "exit=1", "times=1", "retries=1", "every=100000"}, 1, kAnn,
+                    {{"retries", 1}});
   daemon.run_to(70);
   EXPECT_TRUE(has(why(daemon, job), "It has ended badly 1 time, and was started again"));
   EXPECT_FALSE(has(why(daemon, job), "moved"));

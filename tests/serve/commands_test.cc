@@ -276,9 +276,10 @@ TEST_F(Commands, ACommandIsSetApart) {
   EXPECT_EQ(ask("run -g 1 python train.py").errors,
             "fairlead: put -- before the command, as in `fairlead run -g 1 -- python train.py`: "
             "python\n");
-  EXPECT_EQ(ask("run --gpu-count 1 -- python").errors,
-            "fairlead: no such flag of `fairlead run` (`fairlead run --help` lists them; the command "
-            "and its flags follow --): --gpu-count\n");
+  EXPECT_EQ(
+      ask("run --gpu-count 1 -- python").errors,
+      "fairlead: no such flag of `fairlead run` (`fairlead run --help` lists them; the command "
+      "and its flags follow --): --gpu-count\n");
   EXPECT_EQ(ask("run -g 0 -- true").errors,
             "fairlead: --gpus: expected a whole number from 1: 0\nTry: fairlead --help\n");
   const Ended none = ask("submit --");
