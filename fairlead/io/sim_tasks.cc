@@ -63,6 +63,7 @@ std::vector<std::string> SimWork::command() const {
   if (hangs) words.emplace_back("hang");
   if (is_brittle) words.emplace_back("brittle");
   if (failing_starts > 0) words.push_back("nostart=" + std::to_string(failing_starts));
+  if (broken) words.push_back("broken=" + std::to_string(*broken));
   return words;
 }
 
