@@ -40,7 +40,7 @@ void LocalBackend::conclude(Time now, const Task& of, Job& job, TaskEnd end) {
   } else if (end.is_known && of.began != Time::never() && now - of.began < kAtOnce) {
     gpus_.on_failed_at_once(now, try_of(task.job, of), end_text(end), is_again);
   }
-  gpus_.refuse(of.gpus);
+  if (of.works) gpus_.refuse(of.gpus);
   if (is_again) return begin_again(task.job, job);
   job.has_ended = true;
   inbox_.add({.kind = is_bad(end) ? EventKind::kFailed : EventKind::kFinished,
