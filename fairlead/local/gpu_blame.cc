@@ -25,15 +25,10 @@ void GpuBlame::on_failed(Time now, const Try& what, std::string_view end, bool i
                 [&](const Failure& failure) { return now - failure.at >= kRest + kRest; });
   Failure failure{.what = what, .end = std::string(end), .is_retried = is_retried, .at = now};
   const std::string key = failure.key();
-  const auto own = own_.find(key);
-  const bool is_own = (own != own_.end() && own->second > now) ||
-                      std::ranges::any_of(failures_, [&](const Failure& other) {
-                        return other.key() == key && !overlap(other.what.gpus, what.gpus);
-                      });
-  if (is_own) {
-    own_[key] = now + kRest;
-    return forget(key);
-  }
+  const bool fails_elsewhere = std::ranges::any_of(failures_, [&](const Failure& other) {
+    return !other.is_confirmed && other.key() == key && !overlap(other.what.gpus, what.gpus);
+  });
+  if (fails_elsewhere) return forget(key);
   failures_.push_back(std::move(failure));
   std::vector<std::uint32_t> suspects;
   std::set<std::string> users;
@@ -54,9 +49,10 @@ void GpuBlame::on_failed(Time now, const Try& what, std::string_view end, bool i
 
 void GpuBlame::on_good(const Try& what) {
   for (const std::uint32_t gpu : what.gpus) acquit(gpu);
-  std::erase_if(own_, [&](const auto& entry) {
-    return entry.first.starts_with(what.user + '\n' + what.program + '\n');
-  });
+  for (Failure& failure : failures_) {
+    if (failure.what.user == what.user && failure.what.program == what.program)
+      failure.is_confirmed = true;
+  }
 }
 
 void GpuBlame::on_time(Time now) {
@@ -104,7 +100,7 @@ void GpuBlame::acquit(std::uint32_t gpu) {
 void GpuBlame::forget(const std::string& key) {
   std::set<std::uint32_t> gpus;
   std::erase_if(failures_, [&](const Failure& failure) {
-    if (failure.key() != key) return false;
+    if (failure.is_confirmed || failure.key() != key) return false;
     gpus.insert(failure.what.gpus.begin(), failure.what.gpus.end());
     return true;
   });

@@ -8,7 +8,7 @@
 //  - Failures of two users, or another one after a rest, close it until an administrator opens it. Otherwise it rests
 //    for kRest, because the failures may be the user's.
 //  - A program that fails in the same way on other GPUs has failed by itself. Its failures do not count, and GPUs that
-//    only they have closed open again.
+//    only they have closed open again. Failures stay if the program was good elsewhere since.
 //  - All suspected GPUs of a gang rest, because any of them may be the broken one. A good task clears its GPUs.
 //  - If the GPUs that are left are too few for the job, failures of one user close nothing: there is no comparison.
 //
@@ -70,6 +70,7 @@ class GpuBlame {
     std::string end;
     bool is_retried = false;
     Time at;
+    bool is_confirmed = false;  // its program was good elsewhere since
     std::string key() const { return what.user + '\n' + what.program + '\n' + end; }
   };
   std::vector<const Failure*> failures_on(std::uint32_t gpu) const;
@@ -79,8 +80,6 @@ class GpuBlame {
   void forget(const std::string& key);
 
   std::vector<Failure> failures_;  // in the last 2 * kRest: failures before a rest count
-  // The keys of programs that fail by themselves, until the time of the entry.
-  std::map<std::string, Time> own_;
   std::map<std::uint32_t, Closing> closed_;  // the key is the GPU
 };
 
