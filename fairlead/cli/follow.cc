@@ -39,15 +39,18 @@ class Log {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return run_error("cannot read {}: {}", path_, std::strerror(errno));
       if (count == 0) break;
-      std::fwrite(bytes.data(), 1, static_cast<std::size_t>(count), stdout);
+      if (!is_closed_) std::fwrite(bytes.data(), 1, static_cast<std::size_t>(count), stdout);
     }
-    if (std::fflush(stdout) == 0) return {};
+    if (is_closed_ || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return {};
+    is_closed_ = errno == EIO;  // the terminal
+    if (is_closed_) return {};
     return run_error("cannot write to standard output; the job continues");
   }
 
  private:
   std::string path_;
   int descriptor_ = -1;
+  bool is_closed_ = false;  // standard output
 };
 
 }  // namespace
@@ -70,7 +73,7 @@ Result<std::optional<JobAnswer>> JobEnd::wait(int limit_ms) {
   if (job.error().kind == Error::Kind::kInput) return tl::unexpected(std::move(job).error());
   daemon_.reset();
   if (!std::exchange(has_told_, true))
-    fmt::print(stderr, "fairlead: the daemon has stopped; job {} continues without it\n", id_);
+    note("the daemon has stopped; job {} continues without it", id_);
   return std::nullopt;
 }
 
@@ -79,7 +82,7 @@ int interrupts_so_far() { return interrupts; }
 Status cancel_job(const std::string& socket, std::int64_t id) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
   FL_TRY(daemon.post(job_target(id, "cancel")));
-  fmt::print(stderr, "fairlead: cancels job {}; Ctrl-C leaves without waiting for its end\n", id);
+  note("cancels job {}; Ctrl-C leaves without waiting for its end", id);
   return {};
 }
 
@@ -103,6 +106,7 @@ void cancel_on_interrupt() {
   action.sa_handler = [](int) { interrupts = interrupts + 1; };
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGHUP, SIG_IGN);
 }
 
 }  // namespace fairlead

@@ -5,13 +5,25 @@
 #include "fairlead/cli/daemon.h"
 #include "fairlead/client/answers.h"
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace fairlead {
 
+// Prints a line for the user, if standard error can be written: the terminal may have closed.
+template <class... Args>
+void note(fmt::format_string<Args...> format, Args&&... args) {
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  std::fputs(("fairlead: " + text + "\n").c_str(), stderr);
+}
+
 // Copies the log of `job` to standard output until the job is done. It survives a restart of the daemon. Returns the
-// job as it ended. Error: standard output cannot be written; the job is no longer known. `socket`: of --socket.
+// job as it ended. Once its terminal has closed, it only waits. Error: standard output cannot be written otherwise; the
+// job is no longer known. `socket`: of --socket.
 // REQUIRES: job.log is known.
 Result<JobAnswer> follow_job(const std::string& socket, const JobAnswer& job);
 // Copies the current content.
@@ -39,7 +51,7 @@ class JobEnd {
 // Cancels a job, and prints that.
 Status cancel_job(const std::string& socket, std::int64_t id);
 
-// From now on, while follow_job waits, Ctrl-C (SIGINT, and SIGTERM) cancels the job. A second one ends the waiting and
+// From now on the end of this terminal is ignored. While follow_job waits, Ctrl-C (SIGINT, and SIGTERM) cancels the job. A second one ends the waiting and
 // returns the unfinished job.
 void cancel_on_interrupt();
 // Returns the number of Ctrl-C since then.

@@ -52,14 +52,25 @@ std::string foreign_text(const GpuAnswer& gpu) {
   return fmt::format("{}", fmt::join(processes, "; "));
 }
 
-// Returns a line for each GPU with a foreign process.
-std::string foreign_lines(const ClusterAnswer& cluster) {
+// Returns a line for each GPU that is out of service or has a foreign process.
+std::string gpu_lines(const ClusterAnswer& cluster) {
   std::string lines;
   for (const NodeAnswer& node : cluster.nodes) {
-    for (const GpuAnswer& gpu : node.gpus)
+    for (const GpuAnswer& gpu : node.gpus) {
+      if (!gpu.outage.empty())
+        lines += fmt::format("GPU {} is {}: {}\n", gpu.index,
+                             gpu.state == "busy" ? "closed after its job" : gpu.state,
+                             printable(gpu.outage));
       if (!gpu.foreign.empty()) lines += fmt::format("GPU {}: {}\n", gpu.index, foreign_text(gpu));
+    }
   }
   return lines;
+}
+
+std::string remark_on(const GpuAnswer& gpu) {
+  if (gpu.outage.empty()) return foreign_text(gpu);
+  return gpu.foreign.empty() ? printable(gpu.outage)
+                             : fmt::format("{}; {}", printable(gpu.outage), foreign_text(gpu));
 }
 
 // Returns the remark on a job beside its row.
@@ -103,7 +114,7 @@ std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer
                    span_text(static_cast<std::int64_t>(job.gpu_s * 1000)), on_text(job.on),
                    remark_on(job)});
   }
-  return use_text(cluster, jobs) + foreign_lines(cluster) +
+  return use_text(cluster, jobs) + gpu_lines(cluster) +
          (rows.empty() ? "" : "\n" + table.text(style));
 }
 
@@ -127,7 +138,7 @@ std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>
       table.add_row({fmt::format("{}", gpu.index), node.name, node.type,
                      node.is_cordoned ? gpu.state + ", cordoned" : gpu.state,
                      gpu.job ? fmt::format("{}", *gpu.job) : "", is_known ? job->second->name : "",
-                     is_known ? job->second->user : "", foreign_text(gpu)});
+                     is_known ? job->second->user : "", remark_on(gpu)});
     }
   }
   return table.text(style);

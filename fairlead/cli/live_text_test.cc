@@ -50,6 +50,20 @@ TEST(LiveText, WhatElseUsesAGpuIsNamed) {
       << gpus;
 }
 
+TEST(LiveText, AGpuOutOfServiceHasALine) {
+  ClusterAnswer with = cluster();
+  with.nodes[1].gpus[1].state = "closed";
+  with.nodes[1].gpus[1].outage = "job 12 of ann failed at once on it";
+  with.nodes[0].gpus[0].outage = "an administrator closed it";
+  const std::string queue = queue_text(with, {}, TextStyle::kPlain);
+  EXPECT_NE(queue.find("\nGPU 0 is closed after its job: an administrator closed it\n"
+                       "GPU 3 is closed: job 12 of ann failed at once on it\n"),
+            std::string::npos)
+      << queue;
+  EXPECT_NE(gpus_text(with, {}, TextStyle::kPlain).find("job 12 of ann failed at once on it"),
+            std::string::npos);
+}
+
 TEST(LiveText, TheQueueShowsWhoHasGpusBeforeWhoWaits) {
   EXPECT_EQ(queue_text(cluster(), jobs(), TextStyle::kPlain),
             R"(3 of 4 GPUs in use, idle: K80:3; 1 job waits; policy gandiva-fair

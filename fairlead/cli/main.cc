@@ -157,7 +157,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("fairlead: out of memory\n", stderr);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "fairlead: {}\n", error.what());
+    // It may be that standard error cannot be written.
+    std::fputs(fmt::format("fairlead: {}\n", error.what()).c_str(), stderr);
   }
   return fairlead::kRunFailed;
 }

@@ -1,5 +1,6 @@
 // `fairlead ps | top | users | gpus`: who has the GPUs.
 
+#include "fairlead/base/parse.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
@@ -149,24 +150,31 @@ void add_users(CLI::App& root, std::vector<Command>& commands) {
 
 void add_gpus(CLI::App& root, std::vector<Command>& commands) {
   struct Flags : ListFlags {
-    std::string node;
+    std::vector<std::string> names;
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* app = add_list(root, "gpus", "Show the GPUs and their jobs", *flags);
   app->footer(
-      "Examples:\n  fairlead gpus\n  fairlead gpus --from kubernetes\n  fairlead gpus cordon "
-      "V100\n");
+      "Examples:\n  fairlead gpus\n  fairlead gpus --from kubernetes\n  fairlead gpus cordon 3\n"
+      "  fairlead gpus cordon V100\n");
   const std::pair<const char*, const char*> actions[] = {
-      {"cordon", "Give no more jobs to a node; its current jobs continue (administrators)"},
-      {"uncordon", "Give jobs to a node again (administrators)"}};
+      {"cordon",
+       "Give no more jobs to GPUs or nodes; their current jobs continue (administrators)"},
+      {"uncordon", "Give jobs to GPUs or nodes again (administrators)"}};
   for (const auto& [name, help] : actions) {
     CLI::App* action = app->add_subcommand(name, help);
     action->fallthrough();  // the flags of the source
-    action->add_option("NODE", flags->node, "the node, as `fairlead gpus` calls it")->required();
+    action
+        ->add_option("GPU", flags->names,
+                     "numbers of GPUs, or names of nodes, as `fairlead gpus` calls them")
+        ->required();
     commands.push_back(
         {action, [flags, name = std::string(name)]() -> Status {
            FL_TRY_ASSIGN(daemon, connect_to_change(flags->source, "`kubectl " + name + "`"));
-           FL_TRY(daemon.post(fmt::format("/v1/nodes/{}/{}", http_encoded(flags->node), name)));
+           for (const std::string& what : flags->names) {
+             FL_TRY(daemon.post(fmt::format("/v1/{}/{}/{}", parse_integer(what) ? "gpus" : "nodes",
+                                            http_encoded(what), name)));
+           }
            return {};
          }});
   }

@@ -1,5 +1,6 @@
 #include "fairlead/cli/run_flags.h"
 
+#include "fairlead/base/parse.h"
 #include "fairlead/cli/run_file.h"
 
 #include <fmt/format.h>
@@ -21,6 +22,15 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& name, std::uint6
                        std::numeric_limits<std::uint64_t>::max(), text);
   };
   return app.add_option(name, value, help)->check(problem)->type_name("N");
+}
+
+CLI::Validator at_least(std::int64_t least) {
+  return {[least](const std::string& text) -> std::string {
+            const auto number = parse_integer(text);
+            if (number && *number >= least) return "";
+            return fmt::format("expected a whole number from {}: {}", least, text);
+          },
+          ""};
 }
 
 void add_read_flags(CLI::App& app, ReadFlags& flags) {

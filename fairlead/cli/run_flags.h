@@ -18,6 +18,9 @@ void add_read_flags(CLI::App& app, ReadFlags& flags);
 CLI::Option* add_whole_number(CLI::App& app, const std::string& name, std::uint64_t& value,
                               const std::string& help);
 
+// Returns a check for whole numbers from `least`, whose error names them.
+CLI::Validator at_least(std::int64_t least);
+
 // --units, of the tables that a command prints.
 void add_units_flag(CLI::App& app, TimeUnits& units);
 

@@ -32,6 +32,7 @@ struct Flags {
   std::string name_space = "fairlead";
   std::vector<std::string> rack_labels;
   std::string nodes;
+  std::string gpus;
   std::uint32_t node_gpus = kNodeGpusMax;
   std::string folder;
   std::string socket;
@@ -94,7 +95,11 @@ Result<RealIoOptions> io_options(const Flags& flags) {
 Result<Machine> machine_of(const Flags& flags) {
   auto machine = flags.nodes.empty() ? nvidia_machine(kNvmlLibrary, flags.node_gpus)
                                      : stand_in_machine(flags.nodes, flags.node_gpus);
-  if (machine || !flags.nodes.empty()) return machine;
+  if (machine) {
+    FL_TRY(serve_only(flags.gpus, *machine));
+    return machine;
+  }
+  if (!flags.nodes.empty()) return machine;
   return input_error("{}; to try it without, simulate some: fairlead serve --nodes 4xGPU",
                      machine.error().message);
 }
@@ -166,7 +171,7 @@ Status serve(const CLI::App& app, const Flags& flags) {
   options.port = port;
   FL_TRY_ASSIGN(machine, machine_of(flags));
   const std::string gpus = gpus_text(machine);
-  if (flags.nodes.empty()) options.gpus = machine.gpu_names;
+  options.has_gpus = flags.nodes.empty();
   FL_TRY_ASSIGN(io, RealIo::open(options));
   ServeOptions given{.machine = std::move(machine),
                      .policy = flags.policy,
@@ -223,6 +228,11 @@ Command add_serve(CLI::App& root) {
          "copies has one a node")
       ->type_name("N")
       ->check(CLI::Range(1U, kNodeGpusMax));
+  app->add_option(
+         "--gpus", flags->gpus,
+         "the GPUs that jobs may have, by the numbers or UUIDs of `nvidia-smi -L` (default: "
+         "all)")
+      ->type_name("0-5,7");
   app->add_option("--policy", flags->policy,
                   fmt::format("policy with its options, by fairlead policies (default: {}; on "
                               "Kubernetes {})",

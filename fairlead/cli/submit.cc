@@ -5,6 +5,7 @@
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/follow.h"
 #include "fairlead/cli/live_text.h"
+#include "fairlead/cli/run_flags.h"
 #include "fairlead/cli/session.h"
 
 #include <fmt/format.h>
@@ -36,11 +37,12 @@ struct Flags {
   bool is_plain = false;
   bool has_no_hook = false;
   bool has_terminal = false;  // `run` alone
+  bool has_input = false;     // the same
 };
 
 void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("-g,--gpus", flags.gpus, "GPUs that it needs, all at once (default: 1)")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->type_name("N");
   app.add_option("-n,--name", flags.name, "name of the job (default: its script or program)");
   app.add_option(
@@ -53,14 +55,14 @@ void add_flags(CLI::App& app, Flags& flags) {
                  "how long it may have GPUs, all of its turns together; then it is ended")
       ->type_name("TIME");
   app.add_option("--retries", flags.retries, "number of restarts if it fails (default: 0)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->type_name("N");
   app.add_option("--types", flags.types, "types of GPU that it can use (default: all)")
       ->delimiter(',')
       ->type_name("TYPE,TYPE");
   app.add_option("--processes", flags.processes,
                  "copies of the command, each with a RANK of its own (default: 1)")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->type_name("N");
   app.add_option("--copies", flags.copies,
                  "copies that it may train as, on as many nodes of different speed: max, or a "
@@ -109,6 +111,11 @@ std::vector<std::string> own_environment() {
 // Checks that the command line has a command, and that no word of it is before the --.
 Status check_words(const CLI::App& app, const std::vector<std::string>& command) {
   const auto extras = app.remaining();
+  if (!extras.empty() && extras.front().starts_with('-'))
+    return input_error(
+        "no such flag of `fairlead {0}` (`fairlead {0} --help` lists them; the "
+        "command and its flags follow --): {1}",
+        app.get_name(), extras.front());
   if (!extras.empty())
     return input_error("put -- before the command, as in `fairlead {} -g 1 -- python train.py`: {}",
                        app.get_name(), extras.front());
@@ -182,6 +189,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   }
   if (flags.has_no_hook) request["hook"] = false;
   if (flags.has_terminal) request["terminal"] = true;
+  if (flags.has_input) request["input"] = true;
   return request;
 }
 
@@ -203,7 +211,16 @@ Status tell_wait(Daemon& daemon, const JobAnswer& job) {
   return {};
 }
 
-Result<int> run(const CLI::App& app, const Flags& flags, const std::vector<std::string>& command) {
+// Returns whether standard input has bytes for the job: it is a pipe, a file or a socket. A terminal stays with the
+// shell.
+bool has_input() {
+  struct stat now {};
+  if (::fstat(STDIN_FILENO, &now) != 0) return false;
+  return S_ISFIFO(now.st_mode) || S_ISREG(now.st_mode) || S_ISSOCK(now.st_mode);
+}
+
+Result<int> run(const CLI::App& app, Flags& flags, const std::vector<std::string>& command) {
+  flags.has_input = !flags.has_terminal && has_input();
   FL_TRY_ASSIGN(request, request_of(app, flags, command));
   std::optional<PseudoTerminal> terminal;
   if (flags.has_terminal) {
@@ -212,20 +229,23 @@ Result<int> run(const CLI::App& app, const Flags& flags, const std::vector<std::
   }
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   cancel_on_interrupt();
-  FL_TRY_ASSIGN(id, submit(daemon, request, terminal ? terminal->far_side() : -1));
+  FL_TRY_ASSIGN(id, submit(daemon, request,
+                           terminal          ? terminal->far_side()
+                           : flags.has_input ? STDIN_FILENO
+                                             : -1));
   FL_TRY_ASSIGN(job, daemon.job(id));
   FL_TRY(tell_wait(daemon, job));
   FL_TRY_ASSIGN(ended, terminal ? attend_session(daemon, flags.socket, job, *terminal)
                                 : follow_job(flags.socket, job));
   if (!ended.is_done() && terminal) {
-    fmt::print(stderr, "fairlead: leaves; job {} ends with its terminal\n", id);
+    note("leaves; job {} ends with its terminal", id);
     return 130;
   }
   if (!ended.is_done()) {
-    fmt::print(stderr, "fairlead: does not wait for the end of job {}\n", id);
+    note("does not wait for the end of job {}", id);
     return 130;
   }
-  if (ended.state != "finished") fmt::print(stderr, "fairlead: {}\n", end_text(ended));
+  if (ended.state != "finished") note("{}", end_text(ended));
   return exit_code_of(ended);
 }
 
@@ -246,7 +266,9 @@ Command add_run(CLI::App& root, const std::vector<std::string>& words) {
       "\n"
       "The command follows --. It runs in this folder with this environment. Its output "
       "appears\n"
-      "here until it ends, and `fairlead run` exits with its exit code. Ctrl-C cancels it; if "
+      "here until it ends, and `fairlead run` exits with its exit code. A pipe or a file at "
+      "standard\n"
+      "input becomes the input of its first process. Ctrl-C cancels it; if "
       "the\n"
       "terminal closes, the job continues, and `fairlead logs -f` shows its output.\n");
   return {app,

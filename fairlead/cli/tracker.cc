@@ -3,6 +3,7 @@
 #include "fairlead/copies/tracker.h"
 
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/run_flags.h"
 
 #include <fmt/format.h>
 
@@ -68,7 +69,7 @@ Command add_tracker(CLI::App& root, const std::vector<std::string>& words) {
   app->add_option("--round-steps", flags->round_steps,
                   "steps between two exchanges of parameters, all copies together (default: 50, or "
                   "so many that the exchange takes a twentieth of the time)")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(1))
       ->type_name("N");
   app->add_flag("--plain", flags->is_plain,
                 "take the plain mean of the copies, without momentum over rounds");

@@ -20,6 +20,7 @@ struct WhyFlags {
   std::string what;  // a job, or the folder of a finished run
   std::string job;   // a job of the finished run
   bool json = false;
+  bool is_verbose = false;
   SchedulerFlags scheduler;
 };
 
@@ -45,7 +46,7 @@ Status why_of_run(const WhyFlags& flags) {
 Status why_now(const WhyFlags& flags) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   FL_TRY_ASSIGN(id, daemon.job_named(flags.what));
-  FL_TRY_ASSIGN(answer, daemon.get(job_target(id, "why")));
+  FL_TRY_ASSIGN(answer, daemon.get(job_target(id, flags.is_verbose ? "why?verbose=1" : "why")));
   if (!answer.is_object() || !answer.contains("lines") || !answer["lines"].is_array())
     return run_error("the fairlead daemon's answer has no lines");
   for (const auto& line : answer["lines"])
@@ -86,6 +87,7 @@ Command add_why(CLI::App& root) {
       ->required();
   app->add_option("JOB", flags->job, "of DIR: the name of the job in the trace");
   app->add_flag("--json", flags->json, "of DIR: print JSON instead of text");
+  app->add_flag("--verbose", flags->is_verbose, "also the policy's notes on the job");
   add_socket_flag(*app, flags->socket);
   add_scheduler_flags(*app, flags->scheduler);
   app->footer(std::string(kHelp));

@@ -61,7 +61,8 @@ NodeAnswer node_answer(const json& node) {
             return GpuAnswer{.index = integer(gpu, "index").value_or(0),
                              .state = text(gpu, "state"),
                              .job = integer(gpu, "job"),
-                             .foreign = list(gpu, "foreign", foreign_answer)};
+                             .foreign = list(gpu, "foreign", foreign_answer),
+                             .outage = text(gpu, "outage")};
           })};
 }
 

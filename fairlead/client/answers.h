@@ -22,6 +22,7 @@ struct GpuAnswer {
     std::string name, user;
   };
   std::vector<Foreign> foreign{};  // processes on it that are of no job
+  std::string outage{};            // why no job may have it; empty: it is in service
 };
 
 struct NodeAnswer {

@@ -60,6 +60,8 @@ class Backend {
   // Returns true if the backend reports the outcome of each step: kStarted or kStartFailed, kStopped or
   // kStopFailed. If false, a start takes exactly Step::overhead, to the millisecond, and a stop takes no time.
   virtual bool reports_steps() const { return false; }
+  // Returns the GPUs of a node that a start of the job gets only if the others are too few (bit i for GPU i).
+  virtual std::uint64_t last_choice(JobId, NodeId) const { return 0; }
   // Returns null if the future is not known.
   virtual const ExactWork* exact_work() const { return nullptr; }
 };

@@ -19,6 +19,14 @@ std::uint64_t lowest_bits(std::uint64_t mask, std::uint32_t count) {
   return taken;
 }
 
+// The lowest `count` set bits of `mask`, bits of `last` only if the others are too few.
+std::uint64_t lowest_bits(std::uint64_t mask, std::uint64_t last, std::uint32_t count) {
+  const std::uint64_t first = mask & ~last;
+  const auto firsts = static_cast<std::uint32_t>(std::popcount(first));
+  if (firsts >= count) return lowest_bits(first, count);
+  return first | lowest_bits(mask & last, count - firsts);
+}
+
 bool equal(Gang a, Gang b) { return std::ranges::equal(a, b); }
 
 }  // namespace
@@ -424,7 +432,8 @@ void Engine::grant_gpus(JobId job, GangRef gang, bool same_slices) {
     const Tables::NodeState& node = tables_.nodes[slice.node];
     const std::uint64_t free = node.free & ~node.closed & ~granted_.grow_to(slice.node);
     const bool keep = same_slices && (free & last_masks[i]) == last_masks[i];
-    masks[i] = keep ? last_masks[i] : lowest_bits(free, slice.gpus);
+    masks[i] = keep ? last_masks[i]
+                    : lowest_bits(free, backend_->last_choice(job, slice.node), slice.gpus);
     granted_[slice.node] |= masks[i++];
   }
 }

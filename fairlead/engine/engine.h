@@ -13,7 +13,8 @@
 //  5. A world cannot break it either: an event about a run that is over, one that came twice, a node
 //     that is down already: journalled as ignored, counted, of no effect.
 //  6. GPU indices are assigned here, below the policies: the last ones where a job resumes in
-//     place and they are free, then to the others the lowest free ones of each node.
+//     place and they are free, then to the others the lowest free ones of each node, as far as the
+//     backend has nothing against them (Backend::last_choice).
 //
 // Cost of one step beside the policy's: O(events + edits of the plan x slices); O(running) where GPUs
 // go down. No allocation once warm.

@@ -20,10 +20,12 @@ UserId Inbox::user_of(std::string_view name, const Users& known, std::int64_t ti
 
 Batch Inbox::take(Time now, Time present) {
   users_told_.swap(users_);
+  nodes_told_.swap(nodes_);
   jobs_told_.swap(jobs_);
   events_told_.swap(events_);
   texts_told_.swap(texts_);
   users_.clear();
+  nodes_.clear();
   jobs_.clear();
   events_.clear();
   texts_.clear();
@@ -34,6 +36,7 @@ Batch Inbox::take(Time now, Time present) {
   return {.now = now,
           .present = present,
           .users = users_told_,
+          .nodes = nodes_told_,
           .jobs = jobs_told_,
           .events = events_told_};
 }

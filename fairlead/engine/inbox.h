@@ -14,10 +14,12 @@ struct Users;  // model/jobs.h
 
 class Inbox {
  public:
-  bool empty() const { return events_.empty() && users_.empty(); }
+  bool empty() const { return events_.empty() && users_.empty() && nodes_.empty(); }
 
   void add(const Event& event) { events_.push_back(event); }
   void add(const UserSpec& user) { users_.push_back(user); }
+  // REQUIRES: the name of the node is valid as long as this object.
+  void add(const NodeJoin& node) { nodes_.push_back(node); }
   // Adds a job and its kArrived event.
   void add(const JobSpec& job) {
     jobs_.push_back(job);
@@ -34,6 +36,7 @@ class Inbox {
 
  private:
   std::vector<UserSpec> users_, users_told_;
+  std::vector<NodeJoin> nodes_, nodes_told_;
   std::vector<JobSpec> jobs_, jobs_told_;
   std::vector<Event> events_, events_told_;
   std::deque<std::string> texts_, texts_told_;

@@ -179,6 +179,20 @@ class RecordedWorld : public Backend {
     if (drives_) world_.carry_out(now, steps);
   }
   bool reports_steps() const override { return world_.reports_steps(); }
+  // The GPUs that the world did not choose.
+  std::uint64_t last_choice(JobId job, NodeId node) const override {
+    std::uint64_t chosen = 0;
+    for (const Record& record : instant_) {
+      const auto* place = std::get_if<record::Place>(&record.what);
+      if (place == nullptr || place->job != job) continue;
+      std::size_t i = 0;
+      for (Slice slice : place->gang) {
+        const std::uint64_t mask = place->gpu_masks[i++];
+        if (slice.node == node) chosen |= mask;
+      }
+    }
+    return ~chosen;
+  }
   const ExactWork* exact_work() const override { return world_.exact_work(); }
 
  private:

@@ -43,13 +43,15 @@ std::optional<pid_t> listener_at(const sockaddr_un& address) {
   return peer.pid;
 }
 
-// Checks only the device number: another kind of file may be on a file system that does not answer.
-bool is_pseudo_terminal(int descriptor) {
+// Returns whether it is a pseudo-terminal, a pipe, a plain file or a socket, which no other client can change. Asks no
+// file system, because one may not answer.
+bool may_be_passed(int descriptor) {
   constexpr unsigned kFirst = 136;  // major numbers of /dev/pts (Linux: admin-guide/devices.txt)
   constexpr unsigned kLast = 143;
   struct statx now {};
   if (::statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &now) != 0)
     return false;
+  if (S_ISFIFO(now.stx_mode) || S_ISREG(now.stx_mode) || S_ISSOCK(now.stx_mode)) return true;
   return S_ISCHR(now.stx_mode) && now.stx_rdev_major >= kFirst && now.stx_rdev_major <= kLast;
 }
 
@@ -175,7 +177,7 @@ void Connections::listen(bool does) {
   if (port_.is_open()) epoll_->change(port_.get(), port_number_, does ? kIn : 0);
 }
 
-// Receives like recv(); keeps an accompanying descriptor if it is a terminal.
+// Receives like recv(); keeps an accompanying descriptor if it can be a terminal or an input.
 ssize_t Connections::read_into_received(Connection& connection) {
   iovec part{received_.data(), received_.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> rights{};
@@ -192,13 +194,13 @@ ssize_t Connections::read_into_received(Connection& connection) {
   int number = -1;
   std::memcpy(&number, CMSG_DATA(head), sizeof number);
   Descriptor came(number);
-  if (is_pseudo_terminal(came.get())) connection.terminal = std::move(came);
+  if (may_be_passed(came.get())) connection.passed = std::move(came);
   return count;
 }
 
-int Connections::terminal(ConnectionId id) const {
+int Connections::passed(ConnectionId id) const {
   const auto found = connections_.find(id);
-  return found == connections_.end() ? -1 : found->second.terminal.get();
+  return found == connections_.end() ? -1 : found->second.passed.get();
 }
 
 std::optional<IoEvent> Connections::receive(Map::iterator found) {

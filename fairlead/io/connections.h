@@ -36,8 +36,8 @@ class Connections {
   // Like the functions of Io. A client with more than 16 MiB of unread output is disconnected.
   void send(ConnectionId connection, std::string_view bytes);
   void close(ConnectionId connection);
-  // The terminal that came over it; -1: none did, or the connection is gone. It stays this object's.
-  int terminal(ConnectionId connection) const;
+  // The terminal or input that came over it; -1: none did, or the connection is gone. It stays this object's.
+  int passed(ConnectionId connection) const;
 
  private:
   struct Connection {
@@ -45,7 +45,7 @@ class Connections {
     std::uint32_t uid = 0;
     std::string unsent{};
     bool is_closing = false;  // once everything was sent
-    Descriptor terminal{};    // if one came
+    Descriptor passed{};      // if one came
   };
   using Map = std::map<ConnectionId, Connection>;
 

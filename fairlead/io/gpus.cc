@@ -29,18 +29,21 @@ std::string printable_name(std::string name) {
 
 }  // namespace
 
-std::optional<Gpus> Gpus::open(const std::string& library, std::vector<std::string> names) {
-  if (names.empty() || !sees_all_processes()) return std::nullopt;
+std::optional<Gpus> Gpus::open(const std::string& library) {
   Result<std::unique_ptr<Nvml>> nvml = Nvml::load(library);
   if (!nvml) return std::nullopt;
-  return Gpus(*std::move(nvml), std::move(names));
+  return Gpus(*std::move(nvml));
 }
 
-GpuLook Gpus::look(const std::function<bool(pid_t)>& is_ours) const {
+GpuLook Gpus::look(std::span<const std::string> names,
+                   const std::function<bool(pid_t)>& is_ours) const {
   GpuLook look;
-  for (std::uint32_t gpu = 0; gpu < names_.size(); ++gpu) {
-    look.busy_percent.push_back(nvml_->busy_percent(names_[gpu]).value_or(-1));
-    std::vector<pid_t> pids = nvml_->processes(names_[gpu]).value_or(std::vector<pid_t>());
+  const bool sees_all = sees_all_processes();
+  for (std::uint32_t gpu = 0; gpu < names.size(); ++gpu) {
+    look.errors.push_back(nvml_->error(names[gpu]));
+    look.busy_percent.push_back(nvml_->busy_percent(names[gpu]).value_or(-1));
+    if (!sees_all) continue;
+    std::vector<pid_t> pids = nvml_->processes(names[gpu]).value_or(std::vector<pid_t>());
     std::ranges::sort(pids);
     for (const pid_t pid : pids) {
       if (is_ours(pid)) continue;

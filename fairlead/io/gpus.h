@@ -7,27 +7,25 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <sys/types.h>
-#include <vector>
 
 namespace fairlead {
 
 class Gpus {
  public:
-  // `names`: the UUIDs of the machine's GPUs, in its order. Nothing: there is no GPU, or the driver does not answer, or
-  // this is a container with its own process numbers, in which the driver's process numbers cannot be found.
-  static std::optional<Gpus> open(const std::string& library, std::vector<std::string> names);
+  // Nothing: the driver does not answer.
+  static std::optional<Gpus> open(const std::string& library);
 
-  // Costs a few milliseconds for each GPU. A GPU that does not answer has no processes.
-  GpuLook look(const std::function<bool(pid_t)>& is_ours) const;
+  // `names`: the UUIDs of the machine's GPUs, in its order. Costs a few milliseconds for each GPU. In a container with
+  // its own process numbers no process is reported, because the driver's numbers cannot be found there.
+  GpuLook look(std::span<const std::string> names, const std::function<bool(pid_t)>& is_ours) const;
 
  private:
-  Gpus(std::unique_ptr<Nvml> nvml, std::vector<std::string> names)
-      : nvml_(std::move(nvml)), names_(std::move(names)) {}
+  explicit Gpus(std::unique_ptr<Nvml> nvml) : nvml_(std::move(nvml)) {}
 
   std::unique_ptr<Nvml> nvml_;
-  std::vector<std::string> names_;
 };
 
 }  // namespace fairlead

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,9 @@ struct TaskSpec {
   // its one process; its log then stays empty. 0: no terminal and no input. The terminal arrived over a Unix socket
   // with the client's bytes (SCM_RIGHTS); the last one counts.
   ConnectionId terminal = 0;
+  // The connection with the standard input of the first process, which came like a terminal: a pipe, a file or a
+  // socket. 0: no input.
+  ConnectionId input = 0;
 };
 
 struct TaskEnd {
@@ -88,6 +92,7 @@ struct ForeignProcess {
 struct GpuLook {
   std::vector<ForeignProcess> foreign;  // by GPU
   std::vector<int> busy_percent;        // by GPU of the machine, in the last moment; -1: not known
+  std::vector<std::string> errors;      // by GPU: the driver's error; empty: none
 };
 
 // Observations of a task; the texts are its user's.
@@ -153,7 +158,9 @@ class Io {
   // Ends it once everything was sent.
   virtual void close(ConnectionId connection) = 0;
 
-  // Starts a task; its output goes to log_path(). Error: the reason why it cannot be started; nothing of it is left.
+  // Starts a task; its output goes to log_path(). Error: the reason why it cannot be started; nothing of it is left. It
+  // is Error::Kind::kInput if the command itself cannot run, and begins with the exit code that shells have for that:
+  // "exit code 127: cannot run x: No such file or directory".
   // REQUIRES: no task of that name was ever started.
   virtual Status start(const TaskSpec& spec) = 0;
   // Stops or continues all processes of a task. Error: some could not be frozen. Both calls are idempotent and ignore a
@@ -177,8 +184,8 @@ class Io {
   // Returns the path in FAIRLEAD_PROGRESS of a task.
   virtual std::string progress_path(TaskId task) = 0;
 
-  // Returns the GPU driver's current report. Nothing: no driver can report, now or later.
-  virtual std::optional<GpuLook> look_at_gpus() = 0;
+  // Returns the GPU driver's current report on the GPUs with these names. Nothing: no driver can report, now or later.
+  virtual std::optional<GpuLook> look_at_gpus(std::span<const std::string> names) = 0;
 
   // Returns the name of an account, or its number if it has no name.
   virtual std::string user_name(std::uint32_t uid) = 0;

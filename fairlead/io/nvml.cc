@@ -9,8 +9,12 @@ namespace fairlead {
 namespace {
 
 constexpr int kSuccess = 0;
-constexpr int kTooSmall = 7;  // NVML_ERROR_INSUFFICIENT_SIZE
-constexpr int kTries = 4;     // reads of a list that grows meanwhile
+constexpr int kNotSupported = 3;  // NVML_ERROR_NOT_SUPPORTED
+constexpr int kNoPermission = 4;  // NVML_ERROR_NO_PERMISSION
+constexpr int kNotFound = 6;      // NVML_ERROR_NOT_FOUND
+constexpr int kTooSmall = 7;      // NVML_ERROR_INSUFFICIENT_SIZE
+constexpr int kGpuIsLost = 15;    // NVML_ERROR_GPU_IS_LOST
+constexpr int kTries = 4;         // reads of a list that grows meanwhile
 constexpr unsigned kMore = 16;
 
 using Device = void*;
@@ -20,6 +24,12 @@ struct ProcessInfo {  // nvmlProcessInfo_v2_t
   unsigned long long memory;
   unsigned gpu_instance;
   unsigned compute_instance;
+};
+
+struct Memory {  // nvmlMemory_t
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
 };
 
 struct Utilization {  // nvmlUtilization_t
@@ -51,6 +61,7 @@ class Library : public Nvml {
     find("nvmlDeviceGetComputeRunningProcesses_v3", processes_) ||
         find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);
     find("nvmlDeviceGetUtilizationRates", utilization_);
+    find("nvmlDeviceGetMemoryInfo", memory_);
     if (const int status = init_(); status != kSuccess)
       return input_error("the NVIDIA driver does not answer (NVML error {})", status);
     is_up_ = true;
@@ -102,6 +113,21 @@ class Library : public Nvml {
     return static_cast<int>(rates.gpu);
   }
 
+  // The memory of a GPU cannot be read if the GPU has fallen off the bus, or must be reset.
+  std::string error(const std::string& uuid) override {
+    Device device = nullptr;
+    if (const int status = by_uuid_(uuid.c_str(), &device); status != kSuccess) {
+      return status == kNotFound || status == kGpuIsLost
+                 ? "the NVIDIA driver no longer lists it"
+                 : fmt::format("the NVIDIA driver has an error for it (NVML error {})", status);
+    }
+    if (memory_ == nullptr) return {};
+    Memory memory{};
+    const int status = memory_(device, &memory);
+    if (status == kSuccess || status == kNotSupported || status == kNoPermission) return {};
+    return fmt::format("the NVIDIA driver has an error for it (NVML error {})", status);
+  }
+
  private:
   template <class Function>
   bool find(const char* name, Function& function) {
@@ -120,6 +146,7 @@ class Library : public Nvml {
   int (*uuid_)(Device, char*, unsigned) = nullptr;
   int (*processes_)(Device, unsigned*, void*) = nullptr;  // fills ProcessInfo rows; may be missing
   int (*utilization_)(Device, void*) = nullptr;           // fills a Utilization; may be missing
+  int (*memory_)(Device, void*) = nullptr;                // fills a Memory; may be missing
 };
 
 }  // namespace

@@ -55,6 +55,18 @@ TEST_F(NvmlTest, TellsWhichProcessesComputeOnAGpuAndHowBusyItIs) {
   EXPECT_EQ(nvml->busy_percent("GPU-c"), std::nullopt);
 }
 
+TEST_F(NvmlTest, TellsWhichGpusAreOutOfService) {
+  say("gpu GPU-a 0 A\ngpu GPU-b 0 B\nfail nvmlDeviceGetMemoryInfo 15 GPU-b\n");
+  const auto nvml = load();
+  EXPECT_EQ(nvml->error("GPU-a"), "");
+  EXPECT_EQ(nvml->error("GPU-b"), "the NVIDIA driver has an error for it (NVML error 15)");
+  EXPECT_EQ(nvml->error("GPU-c"), "the NVIDIA driver no longer lists it");
+  say("gpu GPU-a 0 A\nfail nvmlDeviceGetHandleByUUID 999\n");
+  EXPECT_EQ(nvml->error("GPU-a"), "the NVIDIA driver has an error for it (NVML error 999)");
+  say("gpu GPU-a 0 A\nfail nvmlDeviceGetMemoryInfo 3\n");  // it has no such query
+  EXPECT_EQ(nvml->error("GPU-a"), "");
+}
+
 TEST_F(NvmlTest, AListMayBeLong) {
   std::string text = "gpu GPU-a 0 A\n";
   for (int pid = 1; pid <= 100; ++pid) text += fmt::format("process GPU-a {}\n", pid);

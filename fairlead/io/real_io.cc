@@ -121,8 +121,10 @@ class Machine : public RealIo {
   void close(ConnectionId connection) override { connections_.close(connection); }
 
   Status start(const TaskSpec& spec) override {
-    const int terminal = connections_.terminal(spec.terminal);
+    const int terminal = connections_.passed(spec.terminal != 0 ? spec.terminal : spec.input);
     if (spec.terminal != 0 && terminal < 0) return run_error("its terminal is gone");
+    if (spec.input != 0 && terminal < 0)
+      return input_error("exit code 126: its standard input has gone with its client");
     return tasks_.start(spec, terminal);
   }
   Status freeze(TaskId task) override { return tasks_.freeze(task); }
@@ -137,9 +139,9 @@ class Machine : public RealIo {
   std::string log_path(JobId job) override { return tasks_.log_path(job); }
   std::string progress_path(TaskId task) override { return tasks_.progress_path(task); }
 
-  std::optional<GpuLook> look_at_gpus() override {
+  std::optional<GpuLook> look_at_gpus(std::span<const std::string> names) override {
     if (!gpus_) return std::nullopt;
-    return gpus_->look([&](pid_t pid) { return tasks_.has_process(pid); });
+    return gpus_->look(names, [&](pid_t pid) { return tasks_.has_process(pid); });
   }
 
   std::string user_name(std::uint32_t uid) override { return account_name(uid); }
@@ -198,7 +200,7 @@ Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
                                            std::move(clock), std::move(connections),
                                            std::move(tasks), std::move(options.admin_group));
   machine->cgroups_ = cgroups;
-  machine->gpus_ = Gpus::open(options.nvml, std::move(options.gpus));
+  if (options.has_gpus) machine->gpus_ = Gpus::open(options.nvml);
   FL_TRY(machine->watch_signals_and_time());
   return machine;
 }

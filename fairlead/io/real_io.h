@@ -21,17 +21,14 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace fairlead {
 
 struct RealIoOptions {
-  std::filesystem::path folder;    // created if missing
-  std::filesystem::path socket{};  // empty: "socket" in the folder
-  // CUDA's names of the machine's GPUs in their order, and the library that reports their load. No names: the GPUs are
-  // stand-ins.
-  std::vector<std::string> gpus{};
-  std::string nvml = kNvmlLibrary;
+  std::filesystem::path folder;          // created if missing
+  std::filesystem::path socket{};        // empty: "socket" in the folder
+  bool has_gpus = false;                 // false: the GPUs are stand-ins
+  std::string nvml = kNvmlLibrary;       // the library that reports their load
   std::uint16_t port = 0;                // TCP port on 127.0.0.1 on which it also listens; 0: none
   std::string admin_group = "fairlead";  // its members are administrators; it need not exist
   std::filesystem::path shim{};          // the program; empty: fairlead-shim beside this program

@@ -346,14 +346,14 @@ std::string SimIo::progress_path(TaskId task) {
   return fmt::format("/tasks/{}-{}", task.job.row(), task.run);
 }
 
-std::optional<GpuLook> SimIo::look_at_gpus() {
-  if (!call(IoCall::kLook) || busy_percent_.empty()) return std::nullopt;
+std::optional<GpuLook> SimIo::look_at_gpus(std::span<const std::string>) {
+  if (!call(IoCall::kLook) || report_.busy_percent.empty()) return std::nullopt;
   std::erase_if(foreign_, [&](const Foreign& foreign) { return foreign.until <= now_; });
   if (happens(&SimFaults::foreign)) {
-    const auto gpu = static_cast<std::uint32_t>(rng_.below(busy_percent_.size()));
+    const auto gpu = static_cast<std::uint32_t>(rng_.below(report_.busy_percent.size()));
     add_foreign(gpu, now_ + upto(kForeignMs));
   }
-  GpuLook look{.foreign = {}, .busy_percent = busy_percent_};
+  GpuLook look = report_;
   for (Foreign& foreign : foreign_) {
     foreign.is_seen = true;
     look.foreign.push_back(foreign.process);

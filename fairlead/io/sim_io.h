@@ -86,7 +86,7 @@ class SimIo final : public Io {
   TaskReports reports(TaskId task, std::uint64_t output_from) override;
   std::string log_path(JobId job) override;
   std::string progress_path(TaskId task) override;
-  std::optional<GpuLook> look_at_gpus() override;
+  std::optional<GpuLook> look_at_gpus(std::span<const std::string> names) override;
   std::string user_name(std::uint32_t uid) override;
   std::uint16_t free_port() override;
 
@@ -111,8 +111,11 @@ class SimIo final : public Io {
   void hang_up(ConnectionId connection, Duration later);
 
   // -- The GPUs. Stand-in GPUs, the default, report no load.
-  void set_gpus(std::uint32_t count) { busy_percent_.assign(count, -1); }
-  void set_busy_percent(std::uint32_t gpu, int percent) { busy_percent_[gpu] = percent; }
+  void set_gpus(std::uint32_t count) {
+    report_ = {.busy_percent = std::vector<int>(count, -1), .errors{count, ""}};
+  }
+  // The driver's report of their load and errors.
+  GpuLook& gpu_report() { return report_; }
   // Lets a foreign process compute on a GPU until then.
   void add_foreign(std::uint32_t gpu, Time until);
   // The disk changes a bit of a file, which has that many. REQUIRES: there is such a file.
@@ -192,7 +195,7 @@ class SimIo final : public Io {
   };
   std::vector<Foreign> foreign_;
   std::uint64_t foreigners_ = 0;
-  std::vector<int> busy_percent_;  // by GPU; empty: they are stand-ins
+  GpuLook report_;  // without the foreign processes; empty: they are stand-ins
   Time now_;
   std::int64_t calendar_ms_;  // calendar time of time 0, ms
   Time full_until_;

@@ -9,9 +9,10 @@
 namespace fairlead {
 namespace {
 
-constexpr Duration kBrittle = seconds(30);  // frozen for so long, a brittle task may die
-constexpr std::int64_t kKilledMs = 5;       // a task that is killed is gone after about that
-constexpr std::int64_t kStuckMs = 20'000;   // or that, if it waits for a device
+constexpr Duration kBrokenGpu = milliseconds(100);  // a task on a broken GPU ends after that
+constexpr Duration kBrittle = seconds(30);          // frozen for so long, a brittle task may die
+constexpr std::int64_t kKilledMs = 5;      // a task that is killed is gone after about that
+constexpr std::int64_t kStuckMs = 20'000;  // or that, if it waits for a device
 
 std::int64_t number(std::string_view text, std::int64_t otherwise) {
   std::int64_t value = otherwise;
@@ -29,6 +30,7 @@ void read_word(std::string_view word, SimWork& work) {
   if (name == "every") work.every = {std::max<std::int64_t>(number(value, 1), 1)};
   if (name == "hang") work.hangs = true;
   if (name == "brittle") work.is_brittle = true;
+  if (name == "broken") work.broken = static_cast<std::uint32_t>(number(value, 0));
   if (name == "nostart") work.failing_starts = static_cast<std::uint32_t>(number(value, 0));
   if (name != "term") return;
   if (value == "ignore") work.on_term = SimWork::OnTerm::kIgnore;
@@ -63,6 +65,7 @@ std::vector<std::string> SimWork::command() const {
   if (hangs) words.emplace_back("hang");
   if (is_brittle) words.emplace_back("brittle");
   if (failing_starts > 0) words.push_back("nostart=" + std::to_string(failing_starts));
+  if (broken) words.push_back("broken=" + std::to_string(*broken));
   return words;
 }
 
@@ -70,8 +73,11 @@ Status SimTasks::start(Time now, const TaskSpec& spec) {
   const TaskId id = spec.id;
   const SimWork work = SimWork::of(spec.command);
   if (tries_[id.job]++ < work.failing_starts) {
-    note_failed_start(id.job);
-    return run_error("no such program");
+    // A daemon that crashes now has not counted it.
+    ++lost_ends_[id.job];
+    if (++bad_ends_[id.job] > work.retries) failed_jobs_.insert(id.job);
+    return input_error("exit code 127: cannot run {}: No such file or directory",
+                       spec.command.front());
   }
   if (!names_.insert(id).second) {
     problems_.push_back(fmt::format("job {} run {} is started twice", id.job.row(), id.run));
@@ -90,6 +96,11 @@ Status SimTasks::start(Time now, const TaskSpec& spec) {
   SimTask& task = tasks_[id];
   task = {.id = id, .uid = spec.uid, .gpus = spec.gpus, .work = work, .began = now};
   task.done = kept_[id.job];
+  if (work.broken && std::ranges::find(spec.gpus, *work.broken) != spec.gpus.end()) {
+    task.work.work = task.done + kBrokenGpu;
+    task.work.code = 1;
+    task.work.times = SimWork::kAlways;
+  }
   plan(task, own_end(task));
   return {};
 }

@@ -138,6 +138,7 @@ TEST(SimTasks, TheFirstStartsOfAJobMayFailAndLeaveNothing) {
   Machine machine;
   EXPECT_FALSE(machine.tasks.start({}, spec(0, 1, {"work", "10", "nostart=1"})));
   EXPECT_TRUE(machine.tasks.statuses().empty());
+  EXPECT_TRUE(machine.tasks.has_failed(JobId(0)));
   EXPECT_TRUE(machine.tasks.start({}, spec(0, 2, {"work", "10", "nostart=1"})));
 }
 
@@ -162,7 +163,7 @@ TEST(SimTasks, WhatADaemonMustNeverDoIsAProblem) {
 
 TEST(SimWork, IsWrittenAsItIsRead) {
   const std::vector<std::string> command = {
-      "work", "70", "every=9", "exit=2", "term=checkpoint:4", "hang", "brittle", "nostart=3"};
+      "work", "70", "every=9", "exit=2", "term=checkpoint:4", "hang", "brittle", "nostart=3", "broken=7"};
   EXPECT_EQ(SimWork::of(command).command(), command);
   EXPECT_EQ(SimWork::of({"sleep"}).work, seconds(1));
 }

@@ -164,7 +164,8 @@ Status TaskProcesses::launch(const TaskSpec& spec, const std::string& cgroup, in
       .umask = spec.umask & 0777,
       .open_files = options_.open_files,
       .processes = spec.processes,
-      .has_terminal = terminal >= 0,
+      .has_terminal = terminal >= 0 && spec.terminal != 0,
+      .has_input = terminal >= 0 && spec.terminal == 0,
       .directory = spec.folder,
       .command = spec.command,
       .environment = spec.environment,
@@ -173,9 +174,11 @@ Status TaskProcesses::launch(const TaskSpec& spec, const std::string& cgroup, in
   const bool has_begun = spawned.reply == shim::kBegan;
   // A shim that gave up ends its processes; if they take long, that must not delay others.
   if (!has_begun && reap(spawned.process, kGiveUpLimitMs)) {
+    if (spawned.reply.starts_with(shim::kCannotRun)) return input_error("{}", spawned.reply);
     return run_error("{}", spawned.reply.empty() ? "the shim ended" : spawned.reply);
   }
   watch(spec.id, spawned.pid, std::move(spawned.process), cgroup).is_given_up = !has_begun;
+  if (spawned.reply.starts_with(shim::kCannotRun)) return input_error("{}", spawned.reply);
   if (!has_begun) return run_error("{}", spawned.reply);
   return {};
 }

@@ -40,7 +40,7 @@ class TaskProcesses {
   // Returns whether a process belongs to a task: it is below a shim. True also for a process that ends meanwhile.
   bool has_process(pid_t pid) const;
 
-  // Like the functions of Io. `terminal`: the task's terminal; -1: none.
+  // Like the functions of Io. `terminal`: the task's terminal or input; -1: none.
   Status start(const TaskSpec& spec, int terminal);
   Status freeze(TaskId task);
   Status thaw(TaskId task);

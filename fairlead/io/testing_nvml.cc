@@ -3,7 +3,7 @@
 //
 //   gpu UUID BUSY_PERCENT NAME...   a GPU, in order
 //   process UUID PID                that computes on it
-//   fail FUNCTION CODE              the function returns that error
+//   fail FUNCTION CODE [UUID]       the function returns that error, for that GPU or for all
 //
 // Without the file, nvmlInit_v2 fails as if the driver were not loaded.
 
@@ -29,13 +29,18 @@ struct Gpu {
 
 struct Driver {
   std::vector<Gpu> gpus;
-  std::vector<std::pair<std::string, int>> failures;
+  struct Failure {
+    std::string function, uuid;
+    int code = 0;
+  };
+  std::vector<Failure> failures;
   bool is_there = false;
 
-  int failure_of(const std::string& function) const {
+  int failure_of(const std::string& function, const std::string& uuid = {}) const {
     if (!is_there) return kDriverNotLoaded;
-    for (const auto& [name, code] : failures)
-      if (name == function) return code;
+    for (const Failure& failure : failures)
+      if (failure.function == function && (failure.uuid.empty() || failure.uuid == uuid))
+        return failure.code;
     return 0;
   }
 };
@@ -60,9 +65,9 @@ Driver driver() {
       for (Gpu& gpu : now.gpus)
         if (gpu.uuid == first) gpu.pids.push_back(pid);
     } else if (what == "fail") {
-      int code = 0;
-      words >> code;
-      now.failures.emplace_back(first, code);
+      Driver::Failure failure{.function = first};
+      words >> failure.code >> failure.uuid;
+      now.failures.push_back(failure);
     }
   }
   return now;
@@ -90,6 +95,11 @@ struct ProcessInfo {
   unsigned long long memory;
   unsigned gpu_instance;
   unsigned compute_instance;
+};
+struct Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
 };
 struct Utilization {
   unsigned gpu;
@@ -121,7 +131,7 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
   for (std::size_t i = 0; i < now.gpus.size(); ++i) {
     if (now.gpus[i].uuid != uuid) continue;
     *device = handle_of(i);
-    return 0;
+    return now.failure_of("nvmlDeviceGetHandleByUUID", uuid);
   }
   return kNotFound;
 }
@@ -150,6 +160,14 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void*
   if (room < *count) return kTooSmall;
   for (std::size_t i = 0; i < gpu->pids.size(); ++i) infos[i] = {gpu->pids[i], 1 << 20, ~0U, ~0U};
   return 0;
+}
+
+int nvmlDeviceGetMemoryInfo(void* device, void* memory) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  if (gpu == nullptr) return kInvalidArgument;
+  *static_cast<Memory*>(memory) = {1ULL << 34, 1ULL << 34, 0};
+  return now.failure_of("nvmlDeviceGetMemoryInfo", gpu->uuid);
 }
 
 int nvmlDeviceGetUtilizationRates(void* device, void* rates) {

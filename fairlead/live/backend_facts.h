@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fairlead {
 
@@ -31,8 +32,9 @@ class BackendFacts {
   // Facts about a job of which a backend may know nothing.
   struct JobFacts {
     struct Retries {
-      std::size_t used = 0;  // starts after a bad end
+      std::vector<RunId> runs{};  // the runs that ended badly and were followed by another
       std::size_t most = 0;
+      std::size_t used() const { return runs.size(); }
     };
     struct Progress {
       double done = 0;   // units, for example steps
@@ -56,6 +58,17 @@ class BackendFacts {
   virtual JobFacts of(JobId, Time /*now*/) const { return {}; }
   // Returns the processes on GPUs that belong to no job, by GPU. A backend that knows any has one host.
   virtual std::span<const ForeignProcess> foreign() const { return {}; }
+  // A GPU that no job may have, for another cause than a foreign process.
+  struct Outage {
+    std::uint32_t gpu = 0;   // its number on its host
+    std::string_view cause;  // "administrator", "failures", "driver", "absent", "not served"
+    std::string reason;      // within a sentence
+    std::string_view state;  // "closed" or "down"
+  };
+  // Returns them by GPU. A backend that knows any has one host.
+  virtual std::vector<Outage> outages(Time /*now*/) const { return {}; }
+  // Returns whether processes of a job that is over are still there.
+  virtual bool is_ending(JobId) const { return false; }
   // Returns a sentence about the way to release a job that its user holds; empty: there is none.
   virtual std::string release_hint(JobId) const { return {}; }
 };

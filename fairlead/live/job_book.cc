@@ -19,12 +19,18 @@ void JobBook::on(const Record& record) {
                    ++cancelled_;
                    end(what.job, {});
                  },
+                 [&](const record::Started& what) { placed_[what.job].has_started = true; },
                  [&](const record::StartFailed& what) {
+                   entry(what.job).tasks = placed_[what.job].tasks_before;
+                   entry(what.job).moves = placed_[what.job].moves_before;
+                   ++entry(what.job).failed_starts;
                    placed_.erase(what.job);
                    entry(what.job).reason = what.reason;
                    entry(what.job).since = now_;
                  },
                  [&](const record::Evicted& what) {
+                   if (placed_[what.job].has_started)
+                     entry(what.job).lost.push_back(tables_.jobs.run[what.job]);
                    placed_.erase(what.job);
                    entry(what.job).since = now_;
                  },
@@ -48,10 +54,14 @@ void JobBook::place(const record::Place& what) {
   if (what.copy == 0) {
     placed.before = std::exchange(placed.gpus, {});
     placed.tasks_before = job.tasks;
+    placed.moves_before = job.moves;
+    placed.has_started = false;
   }
   std::size_t i = 0;
   for (Slice slice : what.gang) placed.gpus.emplace_back(slice.node, what.gpu_masks[i++]);
-  job.tasks = placed.tasks_before + (placed.gpus == placed.before ? 0 : 1);
+  const bool is_other = placed.gpus != placed.before;
+  job.tasks = placed.tasks_before + (is_other ? 1 : 0);
+  job.moves = placed.moves_before + (is_other && !placed.before.empty() ? 1 : 0);
 }
 
 void JobBook::end(JobId job, std::string_view reason) {

@@ -26,7 +26,11 @@ class JobBook : public RecordSink {
     Time since = Time::never();  // start of its present state
     Duration declared;           // duration by its user; zero: none given
     std::uint32_t tasks = 0;     // number of placements that started its processes
-    std::string reason;          // reason of a failure, a rejection or a failed start
+    std::uint32_t moves = 0;     // those on other GPUs than its processes had
+    std::uint32_t failed_starts = 0;
+    std::vector<RunId>
+        lost{};          // the runs that ended with the loss of its processes, or with a retry
+    std::string reason;  // reason of a failure, a rejection or a failed start
 
     std::uint32_t restarts() const { return tasks == 0 ? 0 : tasks - 1; }
   };
@@ -41,7 +45,8 @@ class JobBook : public RecordSink {
   // The GPUs of a job's last task, for all of its copies, and its state before that placement.
   struct Placed {
     std::vector<std::pair<NodeId, std::uint64_t>> gpus, before;
-    std::uint32_t tasks_before = 0;
+    std::uint32_t tasks_before = 0, moves_before = 0;
+    bool has_started = false;
   };
   void place(const record::Place& what);
   void end(JobId job, std::string_view reason);

@@ -46,7 +46,10 @@ std::optional<JsonAnswer> query_answer(const Views& views, const HttpMessage& re
   if (!of) return std::nullopt;
   if (of->job.is_none()) return error_answer(404, fmt::format("no such job: {}", of->text));
   if (of->verb.empty()) return JsonAnswer{200, views.job(of->job, now)};
-  if (of->verb == "/why") return JsonAnswer{200, why_answer(views, of->job, now)};
+  if (of->verb == "/why") {
+    const bool is_verbose = query_value(request.query, "verbose") == "1";
+    return JsonAnswer{200, why_answer(views, of->job, now, is_verbose)};
+  }
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -14,11 +15,12 @@ using nlohmann::json;
 
 double gpu_seconds(GpuTime time) { return static_cast<double>(time.gpu_ms) / 1000.0; }
 
-// "exit code 3" and "signal 9", as end_text() has them.
+// "exit code 3" and "signal 9", as end_text() has them; "exit code 127: cannot run x".
 json number_after(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return nullptr;
   int number = 0;
-  for (const char c : text.substr(prefix.size())) {
+  text.remove_prefix(prefix.size());
+  for (const char c : text.substr(0, text.find(':'))) {
     if (c < '0' || c > '9') return nullptr;
     number = number * 10 + (c - '0');
   }
@@ -26,8 +28,8 @@ json number_after(std::string_view text, std::string_view prefix) {
 }
 
 std::string retries_text(const BackendFacts::JobFacts& facts) {
-  if (!facts.retries || facts.retries->used == 0) return "";
-  return fmt::format("{} of {} retries used", facts.retries->used, facts.retries->most);
+  if (!facts.retries || facts.retries->used() == 0) return "";
+  return fmt::format("{} of {} retries used", facts.retries->used(), facts.retries->most);
 }
 
 json progress_of(const BackendFacts::JobFacts& facts) {
@@ -105,7 +107,7 @@ json Views::foreign_on(std::uint32_t gpu) const {
   return list;
 }
 
-json Views::node(NodeId node, const Gpus& of) const {
+json Views::node(NodeId node, const Gpus& of, std::span<const BackendFacts::Outage> outages) const {
   const Cluster& cluster = tables.cluster;
   const Tables::NodeState& state = tables.nodes[node];
   json gpus = json::array();
@@ -113,14 +115,17 @@ json Views::node(NodeId node, const Gpus& of) const {
     const std::uint32_t gpu = of.first[node] + i;
     const std::uint64_t bit = std::uint64_t{1} << i;
     const JobId job = of.jobs[node][i];
-    const char* text = !job.is_none()                   ? "busy"
-                       : (state.up & bit) == 0          ? "down"
-                       : (state.closed & bit) != 0      ? "closed"
-                       : (of.stopping[node] & bit) != 0 ? "stopping"
-                                                        : "idle";
+    const auto outage = std::ranges::find(outages, gpu, &BackendFacts::Outage::gpu);
+    const std::string_view text = !job.is_none()                   ? "busy"
+                                  : outage != outages.end()        ? outage->state
+                                  : (state.up & bit) == 0          ? "down"
+                                  : (state.closed & bit) != 0      ? "closed"
+                                  : (of.stopping[node] & bit) != 0 ? "stopping"
+                                                                   : "idle";
     gpus.push_back({{"index", gpu},
                     {"state", text},
                     {"foreign", foreign_on(gpu)},
+                    {"outage", outage == outages.end() ? json(nullptr) : json(outage->reason)},
                     {"job", job.is_none() ? json(nullptr) : json(job.row())}});
   }
   return {{"name", cluster.node_names[node]},
@@ -131,8 +136,9 @@ json Views::node(NodeId node, const Gpus& of) const {
 
 json Views::cluster(Time now) const {
   const Gpus gpus(*this);
+  const std::vector<BackendFacts::Outage> outages = backend.outages(now);
   json nodes = json::array();
-  for (NodeId id : ids<NodeId>(tables.cluster.nodes())) nodes.push_back(node(id, gpus));
+  for (NodeId id : ids<NodeId>(tables.cluster.nodes())) nodes.push_back(node(id, gpus, outages));
   return {{"now_unix_ms", backend.unix_ms(now)},
           {"policy", policy},
           {"policy_options", policy_options},
@@ -174,7 +180,8 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
     }
   }
   const BackendFacts::JobFacts facts = backend.of(id, now);
-  const json left = facts.retries ? json(facts.retries->most - facts.retries->used) : json(nullptr);
+  const json left =
+      facts.retries ? json(facts.retries->most - facts.retries->used()) : json(nullptr);
   const bool is_over = !jobs.is_here(id);
   const json exit_code =
       jobs.state[id] == JobState::kFinished ? json(0) : number_after(entry.reason, "exit code ");
@@ -241,6 +248,12 @@ json Views::users(Time now) const {
                     {"jobs_running", sum.running}});
   }
   return {{"users", std::move(list)}};
+}
+
+void Views::add_gpu_metrics(PrometheusText& text, Time now) const {
+  text.family("gpu_out_of_service", "gauge", "GPUs that no job may have, with the cause.");
+  for (const BackendFacts::Outage& outage : backend.outages(now))
+    text.value({{"gpu", fmt::format("{}", outage.gpu)}, {"cause", outage.cause}}, 1);
 }
 
 void Views::add_user_metrics(PrometheusText& text, Time now) const {

@@ -21,8 +21,8 @@ using FirstOnHost = IdVector<NodeId, std::uint32_t>;
 FirstOnHost first_gpus_on_host(const Cluster& cluster);
 
 struct Views {
-  // `options`: of the policy, in canonical form. REQUIRES: the arguments passed by reference outlive this; no node joins
-  // the tables; `book` gets every record.
+  // `options`: of the policy, in canonical form. REQUIRES: the arguments passed by reference outlive this; `book` gets
+  // every record.
   Views(const BackendFacts& facts, const Tables& of, const Policy& decides, std::string options)
       : backend(facts),
         tables(of),
@@ -46,12 +46,15 @@ struct Views {
   nlohmann::json job(JobId job, Time now) const;
   // O((users + jobs) log users).
   nlohmann::json users(Time now) const;
+  // Adds the family about GPUs that are out of service. O(GPUs).
+  void add_gpu_metrics(PrometheusText& text, Time now) const;
   // Adds the families about users: GPU time, entitlement, GPUs in use. Costs as users().
   void add_user_metrics(PrometheusText& text, Time now) const;
 
  private:
   struct Gpus;
-  nlohmann::json node(NodeId node, const Gpus& gpus) const;
+  nlohmann::json node(NodeId node, const Gpus& gpus,
+                      std::span<const BackendFacts::Outage> outages) const;
   nlohmann::json job(JobId job, Time now, const FirstOnHost& first) const;
   nlohmann::json foreign_on(std::uint32_t gpu) const;
 };

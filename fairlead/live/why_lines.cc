@@ -120,13 +120,13 @@ std::string served_sentence(const Tables& tables, JobId job, Time now) {
 
 class Why {
  public:
-  Why(const Views& views, JobId job, Time now)
+  Why(const Views& views, JobId job, Time now, bool is_verbose)
       : views_(views),
         tables_(views.tables),
         job_(job),
         now_(now),
         user_(tables_.jobs.user[job]),
-        restarts_(views.book.of(job).restarts()),
+        is_verbose_(is_verbose),
         facts_(views.backend.of(job, now)),
         why_(why_now(views, now)) {}
 
@@ -137,8 +137,8 @@ class Why {
     process_lines();
     foreign_lines();
     share_lines();
-    restarts_line();
-    note_lines();
+    restart_lines();
+    if (is_verbose_) note_lines();
     return std::move(lines_);
   }
   // Returns the name of the cause of its wait; null: it does not wait.
@@ -151,8 +151,9 @@ class Why {
  private:
   std::string done_line() const {
     const std::string& reason = views_.book.of(job_).reason;
-    return fmt::format("It is done: {}{}{}.", state_name(tables_.jobs.state[job_]),
-                       reason.empty() ? "" : ", ", reason);
+    return fmt::format("It is done: {}{}{}{}.", state_name(tables_.jobs.state[job_]),
+                       reason.empty() ? "" : ", ", reason,
+                       views_.backend.is_ending(job_) ? "; its processes are still ending" : "");
   }
 
   void held_line() {
@@ -205,6 +206,7 @@ class Why {
 
   // Names the foreign processes on GPUs that it has or could have.
   void foreign_lines() {
+    outage_lines();
     if (views_.backend.foreign().empty()) return;
     const FirstOnHost first = first_gpus_on_host(tables_.cluster);
     for (const ForeignProcess& process : views_.backend.foreign()) {
@@ -213,6 +215,19 @@ class Why {
       if (!can_use(tables_, job_, node)) continue;
       lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) is not a Fairlead job.", process.gpu,
                                    process.name, process.user, process.pid));
+    }
+  }
+
+  // Reports the GPUs that it has or could have, and that are out of service.
+  void outage_lines() {
+    const auto outages = views_.backend.outages(now_);
+    if (outages.empty()) return;
+    const FirstOnHost first = first_gpus_on_host(tables_.cluster);
+    for (const BackendFacts::Outage& outage : outages) {
+      const auto after = std::upper_bound(first.begin(), first.end(), outage.gpu);
+      const NodeId node(static_cast<std::size_t>(after - first.begin() - 1));
+      if (can_use(tables_, job_, node))
+        lines_.push_back(fmt::format("GPU {} is {}: {}.", outage.gpu, outage.state, outage.reason));
     }
   }
 
@@ -232,16 +247,30 @@ class Why {
     lines_.push_back(served_sentence(tables_, job_, now_));
   }
 
-  void restarts_line() {
-    if (restarts_ <= retries_used()) return;
-    const std::size_t moves = restarts_ - retries_used();
-    lines_.push_back(
-        views_.backend.rests_in_place(job_)
-            ? fmt::format("It was moved to other GPUs {} time{}: its processes were asked to write "
-                          "a checkpoint and end, and its command was started again.",
-                          moves, plural(moves))
-            : fmt::format("Its processes were ended and started again {} time{}.", moves,
-                          plural(moves)));
+  // Retries have their line beside the limits.
+  void restart_lines() {
+    const JobBook::Entry& entry = views_.book.of(job_);
+    const std::size_t moves = entry.moves;
+    if (moves > 0 && views_.backend.rests_in_place(job_))
+      lines_.push_back(
+          fmt::format("It was moved to other GPUs {} time{}: its processes were asked to write a "
+                      "checkpoint and end, and its command was started again.",
+                      moves, plural(moves)));
+    if (!views_.backend.rests_in_place(job_) && entry.restarts() > 0)
+      lines_.push_back(fmt::format("Its processes were ended and started again {} time{}.",
+                                   entry.restarts(), plural(entry.restarts())));
+    const auto lost = std::ranges::count_if(entry.lost, [&](RunId run) {
+      return !facts_.retries ||
+             std::ranges::find(facts_.retries->runs, run) == facts_.retries->runs.end();
+    });
+    if (lost > 0 && views_.backend.rests_in_place(job_))
+      lines_.push_back(
+          fmt::format("Its processes were lost {} time{}, with the machine or a GPU, "
+                      "and its command was started again.",
+                      lost, plural(static_cast<std::size_t>(lost))));
+    if (entry.failed_starts > 0)
+      lines_.push_back(fmt::format("Its start failed {} time{}.", entry.failed_starts,
+                                   plural(entry.failed_starts)));
   }
 
   // Reports the policy's notes about its user.
@@ -278,7 +307,7 @@ class Why {
     }
   }
 
-  std::size_t retries_used() const { return facts_.retries ? facts_.retries->used : 0; }
+  std::size_t retries_used() const { return facts_.retries ? facts_.retries->used() : 0; }
   static std::string_view plural(std::size_t count) { return count == 1 ? "" : "s"; }
 
   const Views& views_;
@@ -286,7 +315,7 @@ class Why {
   const JobId job_;
   const Time now_;
   const UserId user_;
-  const std::size_t restarts_;
+  const bool is_verbose_;
   const BackendFacts::JobFacts facts_;
   WhyNow why_;
   std::vector<std::string> lines_;
@@ -294,12 +323,12 @@ class Why {
 
 }  // namespace
 
-std::vector<std::string> why_lines(const Views& views, JobId job, Time now) {
-  return Why(views, job, now).lines();
+std::vector<std::string> why_lines(const Views& views, JobId job, Time now, bool is_verbose) {
+  return Why(views, job, now, is_verbose).lines();
 }
 
-nlohmann::json why_answer(const Views& views, JobId job, Time now) {
-  Why why(views, job, now);
+nlohmann::json why_answer(const Views& views, JobId job, Time now, bool is_verbose) {
+  Why why(views, job, now, is_verbose);
   const nlohmann::json cause = why.cause();
   return {{"job", job.row()}, {"cause", cause}, {"lines", why.lines()}};
 }

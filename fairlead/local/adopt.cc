@@ -48,7 +48,7 @@ std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
 
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
   for (auto& [id, job] : jobs_) job.run = tables_.jobs.run[id];
-  look_at_gpus(now);  // before any task starts
+  gpus_.look(now);  // before any task starts
   const std::set<TaskId> past = past_tasks(tasks);
   for (const bool was_interrupted : {false, true}) {
     for (const TaskStatus& task : tasks) {

@@ -27,14 +27,22 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   // A task may have ended by itself just before it was asked to leave.
   const bool has_left = is_leaving && (end.was_asked || !end.is_known);
   job.left_at = has_left ? task.sensors.of_job() : std::nullopt;
-  if (!has_left && tables_.jobs.is_here(id.job)) conclude(id, job, end);
+  if (!has_left && tables_.jobs.is_here(id.job)) conclude(now, task, job, end);
   if (!tables_.jobs.is_here(id.job)) remove(id.job);
   start_all_due(now);
 }
 
 // Handles the unrequested end of the task of a job that is here.
-void LocalBackend::conclude(TaskId task, Job& job, TaskEnd end) {
-  if (!end.is_known || (is_bad(end) && retry(task, job.what))) return begin_again(task.job, job);
+void LocalBackend::conclude(Time now, const Task& of, Job& job, TaskEnd end) {
+  const TaskId task = of.id;
+  const bool is_again = !end.is_known || (is_bad(end) && retry(task, job.what));
+  if (end.is_known && !is_bad(end)) {
+    gpus_.on_good(try_of(task.job, of));
+  } else if (end.is_known && of.began != Time::never() && now - of.began < kAtOnce) {
+    gpus_.on_failed_at_once(now, try_of(task.job, of), end_text(end), is_again);
+  }
+  if (of.works) gpus_.refuse(of.gpus);
+  if (is_again) return begin_again(task.job, job);
   job.has_ended = true;
   inbox_.add({.kind = is_bad(end) ? EventKind::kFailed : EventKind::kFinished,
               .job = task.job,

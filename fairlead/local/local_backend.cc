@@ -26,27 +26,6 @@ std::string_view value_of(std::span<const std::string> environment, std::string_
 
 }  // namespace
 
-FirstGpus first_gpus(const Cluster& cluster) {
-  FirstGpus first;
-  first.push_back(0);
-  for (NodeId node : ids<NodeId>(cluster.nodes())) {
-    first.push_back(first[node] + cluster.node_gpus[node]);
-  }
-  return first;
-}
-
-std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
-                                        std::span<const std::uint64_t> gpu_masks) {
-  std::vector<std::uint32_t> gpus;
-  std::size_t i = 0;
-  for (Slice slice : gang) {
-    for (std::uint64_t left = gpu_masks[i++]; left != 0; left &= left - 1) {
-      gpus.push_back(first[slice.node] + static_cast<std::uint32_t>(std::countr_zero(left)));
-    }
-  }
-  return gpus;
-}
-
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
                            Inbox& inbox, std::string hook)
     : io_(io),
@@ -56,15 +35,17 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
       inbox_(inbox),
       hook_(std::move(hook)),
       references_(io),
-      first_gpus_(fairlead::first_gpus(tables.cluster)),
-      works_on_(tables.cluster.gpus) {}
+      first_gpus_(fairlead::first_gpus(machine.cluster)),
+      gpus_(io, tables, machine, inbox),
+      works_on_(machine.cluster.gpus) {}
 
 void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
   jobs_[job] = {.what = std::move(submission), .starts = starts};
 }
 
 void LocalBackend::add_new(JobId job, Submission submission, ConnectionId client) {
-  const ConnectionId terminal = submission.has_terminal ? client : 0;
+  const bool needs_client = submission.has_terminal || submission.has_input;
+  const ConnectionId terminal = needs_client ? client : 0;
   jobs_[job] = {.what = std::move(submission), .terminal = terminal};
 }
 
@@ -162,9 +143,9 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
   }
   if (!are_free(start.gpus, id)) return false;
   if (start.is_refused) return false;
-  if (has_foreign(start.gpus)) {  // the engine takes the start back
+  if (!gpus_.are_usable(start.gpus)) {  // the engine takes the start back
     job.start->is_refused = true;
-    say_foreign(start.gpus);
+    gpus_.refuse(start.gpus);
     return false;
   }
   const Status status = job.task ? io_.thaw(job.task->id) : begin_task(id, job);
@@ -174,21 +155,34 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
     inbox_.add(
         {.kind = EventKind::kStarted, .job = id, .run = start.run, .overhead = now - start.since});
   } else {
-    // The user at the terminal decides whether to try again.
-    job.has_ended = job.what.has_terminal && !job.task;
-    inbox_.add({.kind = job.has_ended ? EventKind::kFailed : EventKind::kStartFailed,
-                .job = id,
-                .run = start.run,
-                .reason = inbox_.keep(status.error().message)});
+    fail_start(id, job, status.error());
   }
   job.start.reset();
   return true;
+}
+
+// A command that cannot run has ended badly. The machine's troubles may pass, so the engine tries again later, except
+// at a terminal: there the user decides.
+void LocalBackend::fail_start(JobId id, Job& job, const Error& error) {
+  const RunId run = job.start->run;
+  EventKind kind = EventKind::kStartFailed;
+  if (!job.task && error.kind == Error::Kind::kInput) {
+    kind = retry({id, run}, job.what) ? EventKind::kEvicted : EventKind::kFailed;
+  } else if (!job.task && job.what.has_terminal) {
+    kind = EventKind::kFailed;
+  }
+  job.has_ended = kind != EventKind::kStartFailed;
+  inbox_.add({.kind = kind, .job = id, .run = run, .reason = inbox_.keep(error.message)});
 }
 
 Status LocalBackend::begin_task(JobId id, Job& job) {
   const TaskId task{id, job.start->run};
   if (job.what.has_terminal && job.terminal == 0)
     return run_error("its terminal is gone: the daemon restarted after the job was submitted");
+  const bool has_input = job.what.has_input && job.starts == 0;
+  if (has_input && job.terminal == 0)
+    return input_error(
+        "exit code 126: its standard input is gone: the daemon restarted before the job started");
   TaskSpec spec{.id = task,
                 .uid = job.what.uid,
                 .gid = job.what.gid,
@@ -198,10 +192,11 @@ Status LocalBackend::begin_task(JobId id, Job& job) {
                 .umask = job.what.umask,
                 .gpus = job.start->gpus,
                 .processes = job.what.processes,
-                .terminal = job.terminal};
+                .terminal = job.what.has_terminal ? job.terminal : 0,
+                .input = has_input ? job.terminal : 0};
   FL_TRY(io_.start(spec));
   ++job.starts;
-  job.task = {.id = task, .gpus = job.start->gpus, .works = false};
+  job.task = {.id = task, .gpus = job.start->gpus, .began = io_.now(), .works = false};
   return {};
 }
 
@@ -304,7 +299,7 @@ void LocalBackend::remove(JobId id) {
 
 Time LocalBackend::deadline() const {
   const std::span<const JobId> running = tables_.running.members();
-  Time next = next_gpu_look_;
+  Time next = gpus_.deadline();
   if (!running.empty()) next = std::min(next, next_look_);
   for (JobId id : running) next = std::min(next, limit_at(id));
   for (JobId id : leaving_) next = std::min(next, jobs_.at(id).task->deadline);
@@ -313,7 +308,8 @@ Time LocalBackend::deadline() const {
 
 void LocalBackend::on_time(Time now, Time instant) {
   end_overlong(instant);
-  if (now >= next_gpu_look_) look_at_gpus(now);
+  gpus_.on_time(now);
+  if (gpus_.has_looked_at(now)) note_idle(now);
   if (now >= next_look_) look(now);
   for (JobId id : leaving_) {
     Task& task = *jobs_.at(id).task;

@@ -20,8 +20,8 @@
 // A job that trains as copies (HadarE) is one task with the GPUs of all of them. FAIRLEAD_COPIES
 // assigns the GPUs to the copies, and the job has its own tracker (copies/tracker.h).
 //
-// Every few seconds the backend looks at the GPUs. A GPU on which a foreign process computes is down for the engine
-// meanwhile, unless a job has it already: that job stays, and no other job follows it.
+// A GPU that no job may have now (local/gpu_watch.h) is down for the engine, unless a job has it already: that job
+// stays, and no other job follows it.
 //
 // Jobs are measured by several sensors (local/sensors.h). A user's speeds of a model are relative to the first speed
 // measured, per GPU (local/references.h). The speed of a job of which no sensor reports is unknown, and nothing is
@@ -35,6 +35,7 @@
 #include "fairlead/engine/tables.h"
 #include "fairlead/io/io.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/local/gpu_watch.h"
 #include "fairlead/local/machine.h"
 #include "fairlead/local/references.h"
 #include "fairlead/local/sensors.h"
@@ -46,12 +47,6 @@
 #include <vector>
 
 namespace fairlead {
-
-// The first number of each node's GPUs: a machine numbers its GPUs node by node.
-using FirstGpus = IdVector<NodeId, std::uint32_t>;  // by node; last: the number of all GPUs
-FirstGpus first_gpus(const Cluster& cluster);
-std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
-                                        std::span<const std::uint64_t> gpu_masks);
 
 // The journal's records of the tasks that a daemon finds when it starts.
 class TaskHistory : public RecordSink {
@@ -104,8 +99,11 @@ class LocalBackend : public RecordSink {
   // Returns an error if the daemon must stop because state needed after a crash cannot be written.
   const Status& disk() const { return disk_; }
   const FirstGpus& first_gpus() const { return first_gpus_; }
-  // Returns the processes on the GPUs that belong to no job, by GPU, at the time of the last look.
-  std::span<const ForeignProcess> foreign() const { return foreign_; }
+  const GpuWatch& gpus() const { return gpus_; }
+  GpuWatch& gpus() { return gpus_; }
+  // Returns the GPUs of a node that a start of the job should get last: another job's task works on them, or tasks
+  // failed at once on them.
+  std::uint64_t last_choice(JobId job, NodeId node) const;
   // Returns the time for which a running job has left all of its GPUs idle. Zero: less than ten minutes, or unknown.
   Duration idle(JobId job, Time now) const;
 
@@ -115,6 +113,8 @@ class LocalBackend : public RecordSink {
     TaskId id;
     State state = State::kRunning;
     std::vector<std::uint32_t> gpus;
+    // Its start, while it may still fail at once; never: it was good, or another daemon started it.
+    Time began = Time::never();
     Time deadline = Time::never();  // while it leaves
     RunId stopped_run = 0;          // the run that is over once the task has left; 0: none
     bool works = true;              // on its GPUs
@@ -126,11 +126,12 @@ class LocalBackend : public RecordSink {
     RunId run = 0;
     std::vector<std::uint32_t> gpus;
     Time since;
-    bool is_refused = false;  // a foreign process is there, and the engine knows
+    bool is_refused = false;  // a GPU is not usable, and the engine knows
   };
   struct Job {
     Submission what;
-    ConnectionId terminal = 0;  // the client with its terminal; 0: gone with the previous daemon
+    ConnectionId terminal =
+        0;  // the client with its terminal or input; 0: gone with the previous daemon
     std::optional<Task> task;
     std::optional<Start> start;  // due once the GPUs are free
     RunId run = 0;               // the last placed run
@@ -151,19 +152,16 @@ class LocalBackend : public RecordSink {
   // False: its GPUs are not free yet.
   bool start_due(Time now, JobId id, Job& job);
   Status begin_task(JobId id, Job& job);
+  void fail_start(JobId id, Job& job, const Error& error);
   std::vector<std::string> environment(JobId id, const Job& job) const;
   std::string copies_text(JobId id) const;
   bool are_free(std::span<const std::uint32_t> gpus, JobId for_job) const;
   void set_works(Time now, JobId id, Task& task, bool works);
-  void look_at_gpus(Time now);
-  void note_idle(Time now, std::span<const int> busy_percent);
-  bool has_foreign(std::span<const std::uint32_t> gpus) const;
-  // Reports to the engine that the GPUs with a foreign process are unavailable.
-  void say_foreign(std::span<const std::uint32_t> gpus);
-  std::uint64_t foreign_mask(NodeId node) const;
+  void note_idle(Time now);
+  GpuBlame::Try try_of(JobId id, const Task& task) const;
   void look(Time now);
   void look_at(Time now, JobId id, Job& job);
-  void conclude(TaskId task, Job& job, TaskEnd end);
+  void conclude(Time now, const Task& of, Job& job, TaskEnd end);
   bool retry(TaskId task, Submission& what);
   void begin_again(JobId id, Job& job);
   Time limit_at(JobId id) const;
@@ -183,9 +181,8 @@ class LocalBackend : public RecordSink {
   std::vector<JobId> leaving_;
   References references_;
   Time next_look_;
-  Time next_gpu_look_;
-  std::vector<ForeignProcess> foreign_;
   const FirstGpus first_gpus_;
+  GpuWatch gpus_;
   // By GPU of the machine: the jobs with a task that works on it. Several, if a daemon found them so: of two tasks that
   // leave it cannot know which was frozen before.
   std::vector<std::vector<JobId>> works_on_;

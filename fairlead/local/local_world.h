@@ -24,6 +24,9 @@ class LocalWorld : public Backend {
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
   void carry_out(Time now, std::span<const Step> steps) override;
   bool reports_steps() const override { return true; }
+  std::uint64_t last_choice(JobId job, NodeId node) const override {
+    return backend_->last_choice(job, node);
+  }
 
   // An error if nothing is carried out any more.
   const Status& disk() const { return disk_; }

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -41,6 +43,7 @@ Result<Machine> machine_of(std::string name, const std::vector<Gpu>& gpus,
       }
       nodes.back().gpus = ++count;
       machine.gpu_names.push_back(gpu.name);
+      machine.driver_numbers.push_back(static_cast<std::uint32_t>(&gpu - gpus.data()));
     }
     machine.speed.push_back(1);
   }
@@ -113,6 +116,61 @@ Result<Machine> nvidia_machine(const std::string& library, std::uint32_t node_gp
   for (const Nvml::Gpu& gpu : nvml->gpus()) gpus.push_back({short_gpu_name(gpu.name), gpu.uuid});
   if (gpus.empty()) return input_error("the NVIDIA driver knows of no GPU");
   return machine_of("this machine", gpus, node_gpus);
+}
+
+FirstGpus first_gpus(const Cluster& cluster) {
+  FirstGpus first;
+  first.push_back(0);
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    first.push_back(first[node] + cluster.node_gpus[node]);
+  }
+  return first;
+}
+
+std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
+                                        std::span<const std::uint64_t> gpu_masks) {
+  std::vector<std::uint32_t> gpus;
+  std::size_t i = 0;
+  for (Slice slice : gang) {
+    for (std::uint64_t left = gpu_masks[i++]; left != 0; left &= left - 1) {
+      gpus.push_back(first[slice.node] + static_cast<std::uint32_t>(std::countr_zero(left)));
+    }
+  }
+  return gpus;
+}
+
+Status serve_only(std::string_view list, Machine& machine) {
+  std::set<std::uint32_t> served;
+  const auto add = [&](std::string_view text) -> Status {
+    const auto named = std::ranges::find(machine.gpu_names, text);
+    if (named != machine.gpu_names.end()) {
+      served.insert(static_cast<std::uint32_t>(named - machine.gpu_names.begin()));
+      return {};
+    }
+    const std::size_t dash = std::min(text.find('-'), text.size());
+    const auto first = parse_integer(text.substr(0, dash));
+    const auto last = dash == text.size() ? first : parse_integer(text.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first ||
+        !std::cmp_less(*last, machine.gpu_names.size())) {
+      return input_error("--gpus: like 0-5,7 with numbers up to {}, or UUIDs: {}",
+                         machine.gpu_names.size() - 1, text);
+    }
+    for (std::uint32_t i = 0; i < machine.driver_numbers.size(); ++i) {
+      if (machine.driver_numbers[i] >= *first && machine.driver_numbers[i] <= *last)
+        served.insert(i);
+    }
+    return {};
+  };
+  for (std::string_view left = list; !left.empty();) {
+    const std::size_t comma = std::min(left.find(','), left.size());
+    FL_TRY(add(left.substr(0, comma)));
+    left.remove_prefix(std::min(comma + 1, left.size()));
+  }
+  if (served.empty()) return {};
+  for (std::uint32_t i = 0; i < machine.gpu_names.size(); ++i) {
+    if (!served.contains(i)) machine.not_served.insert(i);
+  }
+  return {};
 }
 
 std::string gpus_text(const Machine& machine) {

@@ -7,7 +7,11 @@
 #include "fairlead/base/ids.h"
 #include "fairlead/base/result.h"
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/gang_pool.h"
 
+#include <cstdint>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +25,18 @@ struct Machine {
   IdVector<GpuTypeId, double> speed;
   // Names as in CUDA_VISIBLE_DEVICES, by the machine's number of the GPU (machine_gpus() of local_backend.h).
   std::vector<std::string> gpu_names;
+  std::vector<std::uint32_t>
+      driver_numbers{};  // beside gpu_names: their numbers in the driver's order
+  // GPUs that the machine had when its folder was last used, and that it has no more.
+  std::set<std::uint32_t> absent{};
+  std::set<std::uint32_t> not_served{};  // by the choice of the administrator
 };
+
+// The first number of each node's GPUs: a machine numbers its GPUs node by node.
+using FirstGpus = IdVector<NodeId, std::uint32_t>;  // by node; last: the number of all GPUs
+FirstGpus first_gpus(const Cluster& cluster);
+std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
+                                        std::span<const std::uint64_t> gpu_masks);
 
 // "4xV100,4xK80@0.25": eight stand-in GPUs, of which the last four run at a quarter of the speed; "1xV100:4" is the
 // same as "4xV100". Error: the place and the mistake.
@@ -29,6 +44,10 @@ Result<Machine> stand_in_machine(std::string_view text, std::uint32_t node_gpus 
 
 // Returns the GPUs from NVIDIA's management library (io/nvml.h). Error: there is no library, or it finds no GPU.
 Result<Machine> nvidia_machine(const std::string& library, std::uint32_t node_gpus = kNodeGpusMax);
+
+// Leaves out the GPUs that `list` does not name. "0-5,7": by their numbers in the driver's order, which for stand-ins
+// are their names; "GPU-1f...": by their names. Empty: names all. Error: there is no such GPU.
+Status serve_only(std::string_view list, Machine& machine);
 
 // "4 V100, 4 K80".
 std::string gpus_text(const Machine& machine);

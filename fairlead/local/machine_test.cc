@@ -61,6 +61,20 @@ TEST(Machine, TheGpusOfTheDriverAreANodeForEachType) {
   EXPECT_EQ(none.error().message, "the NVIDIA driver knows of no GPU");
 }
 
+TEST(Machine, SomeGpusAreLeftOut) {
+  Machine machine = stand_in_machine("3xV100,2xK80").value();
+  ASSERT_TRUE(serve_only("1-2,4", machine).has_value());
+  EXPECT_EQ(machine.not_served, (std::set<std::uint32_t>{0, 3}));
+  EXPECT_EQ(serve_only("2-5", machine).error().message,
+            "--gpus: like 0-5,7 with numbers up to 4, or UUIDs: 2-5");
+  Machine named = stand_in_machine("3xV100").value();
+  named.gpu_names = {"GPU-1a", "GPU-2b", "GPU-3c"};
+  named.driver_numbers = {0, 2, 1};  // a GPU of another type is between them
+  ASSERT_TRUE(serve_only("GPU-1a,2", named).has_value());
+  EXPECT_EQ(named.not_served, std::set<std::uint32_t>{2});
+  ASSERT_TRUE(serve_only("", machine).has_value());
+}
+
 TEST(Machine, NamesOfGpusAreShort) {
   EXPECT_EQ(short_gpu_name("NVIDIA A100-SXM4-80GB"), "A100");
   EXPECT_EQ(short_gpu_name("NVIDIA H100 80GB HBM3"), "H100");

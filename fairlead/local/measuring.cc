@@ -15,10 +15,13 @@ constexpr Duration kLook = seconds(5);
 constexpr double kRateStep = 0.05;
 constexpr double kRateMax = 1000;  // limit of speed / reference speed; larger ones are implausible
 
-// Reports a job that can save its work now, or cannot any more, to the engine.
+// Reports a job that can save its work now, or cannot any more, to the engine. A job that may never move has been
+// moved if its GPUs broke.
 void report_pinned(const Jobs& jobs, JobId job, bool can_save, Inbox& inbox) {
-  if (jobs.extras_of(job).pinned != kPinnedUntilSeen || can_save != jobs.keeps_no_work(job)) return;
-  inbox.add({.kind = EventKind::kPinned, .job = job, .is_pinned = !can_save});
+  const std::uint32_t asked = jobs.extras_of(job).pinned;
+  const bool is_pinned = asked == kPinnedAlways || !can_save;
+  if (asked == kMayMove || is_pinned == jobs.keeps_no_work(job)) return;
+  inbox.add({.kind = EventKind::kPinned, .job = job, .is_pinned = is_pinned});
 }
 
 // Returns the loss of a move by the progress before and after it, "from 1200 to 37 steps"; empty: none was seen. A short
@@ -44,6 +47,10 @@ void LocalBackend::look(Time now) {
 
 void LocalBackend::look_at(Time now, JobId id, Job& job) {
   Task& task = *job.task;
+  if (task.began != Time::never() && now - task.began >= kAtOnce) {
+    gpus_.on_good(try_of(id, task));
+    task.began = Time::never();
+  }
   const TaskReports reports = io_.reports(task.id, task.sensors.output_next());
   const Jobs& jobs = tables_.jobs;
   task.sensors.look(now, reports);

@@ -11,7 +11,7 @@ using nlohmann::json;
 // Fields added since the first version have a default.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Submission, uid, gid, command, environment, folder,
                                                 umask, processes, retries, failed, has_hook, lost,
-                                                has_terminal)
+                                                has_terminal, has_input)
 
 namespace {
 
@@ -52,7 +52,7 @@ Result<Submission> parse_submission(std::string_view text) {
     is_one = is_one && has(name, is_number);
   }
   for (const char* name : {"limit_ms", "retries"}) is_one = is_one && may_have(name, is_number);
-  for (const char* name : {"has_hook", "has_terminal"}) {
+  for (const char* name : {"has_hook", "has_terminal", "has_input"}) {
     is_one = is_one && may_have(name, [](const json& value) { return value.is_boolean(); });
   }
   if (!is_one) return input_error("not a submission: {}", text);

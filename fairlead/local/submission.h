@@ -27,6 +27,7 @@ struct Submission {
   // The progress that its last move lost, "from 1200 to 37 steps"; empty: no loss was seen. The daemon's own.
   std::string lost{};
   bool has_terminal = false;  // it is a session at the terminal of its client, and ends with that
+  bool has_input = false;     // its first task reads the standard input of its client
 
   std::size_t retries_left() const { return retries - failed.size(); }
 };

@@ -1,6 +1,7 @@
 #include "fairlead/serve/api.h"
 
 #include "fairlead/base/embedded_file.h"
+#include "fairlead/base/parse.h"
 #include "fairlead/http/prometheus.h"
 #include "fairlead/model/job_row.h"
 #include "fairlead/serve/job_request.h"
@@ -23,6 +24,7 @@ using nlohmann::json;
 
 constexpr std::string_view kUsers = "/v1/users/";
 constexpr std::string_view kNodes = "/v1/nodes/";
+constexpr std::string_view kGpus = "/v1/gpus/";
 
 }  // namespace
 
@@ -123,12 +125,16 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   if (request.method == "POST" && path == "/v1/jobs") return submit(connection, peer, request);
   if (const auto of = job_path(path, tables_)) return answer_job(connection, peer, request, *of);
   if (auto known = query_answer(views_, request, now())) return known;
-  const bool is_operators = (request.method == "PUT" && path.starts_with(kUsers)) ||
-                            (request.method == "POST" && path.starts_with(kNodes));
+  const bool is_operators =
+      (request.method == "PUT" && path.starts_with(kUsers)) ||
+      (request.method == "POST" && (path.starts_with(kNodes) || path.starts_with(kGpus)));
   if (!is_operators) return error_answer(404, fmt::format("no such thing: {}", path));
   if (!peer.is_admin) return error_answer(403, "only administrators may do that");
   if (path.starts_with(kUsers)) {
     return set_tickets(connection, request, path.substr(kUsers.size()));
+  }
+  if (path.starts_with(kGpus)) {
+    return cordon_gpu(connection, request, path.substr(kGpus.size()));
   }
   return cordon(connection, request, path.substr(kNodes.size()));
 }
@@ -143,7 +149,7 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
   }
   if (auto known = query_answer(views_, request, now())) return known;
   if (request.method == "GET" && verb == "/end") {
-    if (!tables_.jobs.is_here(job)) return Answer{200, views_.job(job, now())};
+    if (has_ended(job)) return Answer{200, views_.job(job, now())};
     until_end_.emplace(job, Due{connection, request.keep_alive, JobId::none()});
     return std::nullopt;
   }
@@ -175,6 +181,10 @@ json Api::whole_job(JobId job) const {
     whole["folder"] = what->folder;
   }
   return whole;
+}
+
+bool Api::has_ended(JobId job) const {
+  return !tables_.jobs.is_here(job) && backend_.submission(job) == nullptr;
 }
 
 bool Api::may_change(const Peer& peer, JobId job) const {
@@ -242,9 +252,32 @@ std::optional<Api::Answer> Api::cordon(ConnectionId connection, const HttpMessag
         404, fmt::format("no such node (there are: {}): {}",
                          fmt::join(names.begin(), names.end(), ", "), rest.substr(0, slash)));
   }
+  const NodeId node(static_cast<std::size_t>(found - names.begin()));
+  if (verb == "/uncordon") {
+    if (const Status status = backend_.gpus().uncordon(node); !status)
+      return error_answer(503, status.error().message);
+  }
   inbox_.add({.kind = verb == "/cordon" ? EventKind::kCordoned : EventKind::kUncordoned,
-              .node = NodeId(static_cast<std::size_t>(found - names.begin())),
+              .node = node,
               .reason = "by an administrator"});
+  defer(connection, request);
+  return std::nullopt;
+}
+
+std::optional<Api::Answer> Api::cordon_gpu(ConnectionId connection, const HttpMessage& request,
+                                           std::string_view rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const std::string_view verb = rest.substr(slash);
+  const auto gpu = parse_integer(rest.substr(0, slash));
+  if (!gpu || *gpu < 0 || !std::cmp_less(*gpu, tables_.cluster.gpus) ||
+      (verb != "/cordon" && verb != "/uncordon")) {
+    return error_answer(404, fmt::format("no such GPU (there are: 0 to {}): {}",
+                                         tables_.cluster.gpus - 1, rest.substr(0, slash)));
+  }
+  const auto number = static_cast<std::uint32_t>(*gpu);
+  GpuWatch& gpus = backend_.gpus();
+  const Status status = verb == "/cordon" ? gpus.cordon(number) : gpus.uncordon(number);
+  if (!status) return error_answer(503, status.error().message);
   defer(connection, request);
   return std::nullopt;
 }
@@ -269,7 +302,7 @@ void Api::answer_due() {
   }
   std::vector<std::pair<JobId, Due>> ended;
   std::erase_if(until_end_, [&](const auto& entry) {
-    if (tables_.jobs.is_here(entry.first)) return false;
+    if (!has_ended(entry.first)) return false;
     ended.push_back(entry);
     return true;
   });
@@ -303,6 +336,7 @@ std::string Api::metrics() const {
     for (const json& gpu : node["gpus"]) ++states[gpu["state"].get<std::string>()];
   }
   for (const auto& [state, count] : states) text.value({{"state", state}}, count);
+  views_.add_gpu_metrics(text, now());
   text.family("jobs", "gauge", "Jobs that are here, by state.");
   for (const auto& [state, jobs] : {std::pair("waiting", tables_.waiting.members().size()),
                                     std::pair("running", tables_.running.members().size()),

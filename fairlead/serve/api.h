@@ -60,12 +60,16 @@ class Api {
                                     std::string_view name);
   std::optional<Answer> cordon(ConnectionId connection, const HttpMessage& request,
                                std::string_view rest);
+  std::optional<Answer> cordon_gpu(ConnectionId connection, const HttpMessage& request,
+                                   std::string_view rest);
   void defer(ConnectionId connection, const HttpMessage& request, JobId submitted = JobId::none());
   Time now() const;
   void leave(ConnectionId connection);
   void send(ConnectionId connection, const Answer& answer, bool keep_alive);
   UserId user_of(std::string_view name) { return inbox_.user_of(name, tables_.users); }
   bool may_change(const Peer& peer, JobId job) const;
+  // Returns whether the job is over and its processes have ended.
+  bool has_ended(JobId job) const;
 
   Io& io_;
   const Views& views_;

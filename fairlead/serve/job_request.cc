@@ -159,9 +159,13 @@ Result<Submission> parse_submission_of(const json& object) {
   FL_TRY_ASSIGN(has_terminal, fields.flag("terminal", false));
   if (has_terminal && processes != 1)
     return input_error("terminal: only a job of one process can have one");
+  FL_TRY_ASSIGN(has_input, fields.flag("input", false));
+  if (has_terminal && has_input)
+    return input_error("input: a terminal is the input of its job already");
   FL_TRY_ASSIGN(has_hook, fields.flag("hook", true));
   submission.has_hook = has_hook;
   submission.has_terminal = has_terminal;
+  submission.has_input = has_input;
   submission.command = std::move(command);
   submission.environment = std::move(environment);
   submission.umask = umask;

@@ -15,7 +15,7 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
   if (const Submission* what = backend_.submission(job)) {
     facts.limit = what->limit;
     facts.lost = what->lost;
-    facts.retries = {.used = what->failed.size(), .most = what->retries};
+    facts.retries = {.runs = what->failed, .most = what->retries};
   }
   const Sensors* const sensors = backend_.sensors(job);
   if (sensors == nullptr) return facts;
@@ -30,6 +30,22 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
                    .sensor_text = sensor_text(speed->sensor)};
   }
   return facts;
+}
+
+std::vector<BackendFacts::Outage> LocalFacts::outages(Time now) const {
+  std::vector<Outage> all;
+  for (auto& [gpu, outage] : backend_.gpus().outages(now)) {
+    const bool is_closed = outage.cause == "administrator" || outage.cause == "failures";
+    all.push_back({.gpu = gpu,
+                   .cause = outage.cause,
+                   .reason = std::move(outage.reason),
+                   .state = is_closed ? "closed" : "down"});
+  }
+  return all;
+}
+
+bool LocalFacts::is_ending(JobId job) const {
+  return !tables_.jobs.is_here(job) && backend_.submission(job) != nullptr;
 }
 
 std::string LocalFacts::release_hint(JobId job) const {

@@ -17,7 +17,9 @@ class LocalFacts : public BackendFacts {
   std::string name_of(JobId job) const override;
   bool rests_in_place(JobId) const override { return true; }
   JobFacts of(JobId job, Time now) const override;
-  std::span<const ForeignProcess> foreign() const override { return backend_.foreign(); }
+  std::span<const ForeignProcess> foreign() const override { return backend_.gpus().foreign(); }
+  std::vector<Outage> outages(Time now) const override;
+  bool is_ending(JobId job) const override;
   std::string release_hint(JobId job) const override;
 
  private:

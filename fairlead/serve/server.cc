@@ -1,5 +1,6 @@
 #include "fairlead/serve/server.h"
 
+#include "fairlead/base/counted.h"
 #include "fairlead/base/parse.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
@@ -7,33 +8,51 @@
 #include "fairlead/journal/journal.h"
 #include "fairlead/live/live_policy.h"
 #include "fairlead/local/local_world.h"
+#include "fairlead/local/same_gpus.h"
 #include "fairlead/serve/api.h"
 #include "fairlead/serve/local_facts.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace fairlead {
 namespace {
 
 constexpr std::string_view kJournal = "journal.flj";
-// After a longer absence, turns that were missed are not made up for.
 
-std::string nodes_text(const RecordedRun& run) {
-  std::string text;
+KnownGpus known_gpus(const RecordedRun& run) {
+  KnownGpus known;
   for (const Record& record : run.records()) {
-    const auto* node = std::get_if<record::Node>(&record.what);
-    if (node != nullptr) text += fmt::format("{} with {} GPUs; ", node->name, node->gpus);
+    if (const auto* begun = std::get_if<record::Run>(&record.what))
+      known.types.assign(begun->gpu_types.begin(), begun->gpu_types.end());
+    if (const auto* node = std::get_if<record::Node>(&record.what))
+      known.nodes.push_back({std::string(node->name), node->type, node->gpus});
   }
-  return text;
+  return known;
 }
 
-std::string nodes_text(const Cluster& cluster) {
+// The names of stand-in GPUs are their numbers.
+std::vector<std::string> stand_in_names(std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(fmt::format("{}", i));
+  return names;
+}
+
+// "; GPUs 3, 5 are gone; 2 GPUs are new".
+std::string change_text(const SameGpus& same) {
   std::string text;
-  for (NodeId node : ids<NodeId>(cluster.nodes())) {
-    text += fmt::format("{} with {} GPUs; ", cluster.node_names[node], cluster.node_gpus[node]);
-  }
+  const std::set<std::uint32_t>& absent = same.machine.absent;
+  if (!absent.empty())
+    text += fmt::format("; gone: GPU {}", fmt::join(absent.begin(), absent.end(), ", "));
+  if (const std::uint32_t more = same.machine.cluster.gpus - same.cluster.gpus; more > 0)
+    text += fmt::format("; new: {}", counted(more, "GPU"));
+  if (!same.unknown_types.empty())
+    text += fmt::format("; not used, because only a new folder can have GPUs of a new type: {}",
+                        fmt::join(same.unknown_types, ", "));
   return text;
 }
 
@@ -42,7 +61,7 @@ class LiveServer : public Server {
   LiveServer(Io& io, ServeOptions options) : io_(io), options_(std::move(options)) {}
 
   Status open() {
-    FL_TRY(make_engine());
+    FL_TRY(make_engine(options_.machine.cluster));
     FL_TRY_ASSIGN(source, io_.stream(std::string(kJournal)));
     FL_TRY_ASSIGN(magic, source.peek(kBlocksMagic.size()));
     // A journal without a block is one whose first was never on the disk.
@@ -126,6 +145,7 @@ class LiveServer : public Server {
   }
 
   Status begin() {
+    FL_TRY(keep_names({}));
     // Whole or not at all: the rest of an append may be garbage, which is not a journal.
     FL_TRY(io_.write(std::string(kJournal), kBlocksMagic));
     FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), kBlocksMagic.size()));
@@ -143,16 +163,12 @@ class LiveServer : public Server {
   }
 
   Status go_on(const RecordedRun& run, const JournalEnd& end) {
-    const std::string was = nodes_text(run);
-    const std::string is = nodes_text(options_.machine.cluster);
-    if (was != is) {
-      return input_error("the journal is of other GPUs, {}and these are {}start with a new folder",
-                         was, is);
-    }
+    FL_TRY_ASSIGN(same, find_gpus(known_gpus(run)));
+    FL_TRY(make_engine(same.cluster));
     Result<Recovery> recovery = recover(*engine_, run, policy_options_, *policy_, world_, false);
     if (!recovery) {  // another version: the policy starts again from the tables
       const std::string why = recovery.error().message;
-      FL_TRY(make_engine());
+      FL_TRY(make_engine(same.cluster));
       recovery = recover(*engine_, run, policy_options_, *policy_, world_, false, false);
       if (recovery) recovery->why = why;
     }
@@ -165,21 +181,63 @@ class LiveServer : public Server {
     engine_->replace_world(world_, sinks_, io_.now());
     for (const Record& record : run.records()) views_->book.on(record);
     records_ = end.records;
+    join_new_nodes();
     FL_TRY(adopt(run));
-    beginning_ = fmt::format("went on with {} jobs{}", here_, beginning_);
+    beginning_ = fmt::format("went on with {} jobs{}{}", here_, beginning_, change_text(same));
     if (!recovery->why.empty())
       beginning_ += fmt::format("; the policy starts again: {}", recovery->why);
     return {};
   }
 
-  Status make_engine() {
+  // Gives the machine's GPUs the numbers that they had before.
+  Result<SameGpus> find_gpus(KnownGpus known) {
+    GpuFile file;
+    if (const auto text = io_.read(kGpuFile)) {
+      FL_TRY_ASSIGN(parsed, parse_gpu_file(*text));
+      file = std::move(parsed);
+    }
+    known.names = file.names;
+    const std::vector<std::string>& names = options_.machine.gpu_names;
+    std::size_t count = 0;
+    for (const KnownGpus::Node& node : known.nodes) count += node.gpus;
+    if (known.names.empty() && names == stand_in_names(names.size()))
+      known.names = stand_in_names(count);
+    FL_TRY_ASSIGN(same, same_gpus(options_.machine, known));
+    options_.machine = same.machine;
+    FL_TRY(keep_names(std::move(file)));
+    return same;
+  }
+
+  // Keeps the names of the GPUs, unless they are their numbers. The journal names them by number from now on.
+  Status keep_names(GpuFile file) {
+    const std::vector<std::string>& names = options_.machine.gpu_names;
+    if (file.names == names || (file.names.empty() && names == stand_in_names(names.size())))
+      return {};
+    file.names = names;
+    return io_.write(kGpuFile, gpu_file_text(file));
+  }
+
+  void join_new_nodes() {
+    const Cluster& cluster = options_.machine.cluster;
+    for (NodeId node : ids<NodeId>(cluster.nodes())) {
+      if (engine_->tables().cluster.node_type.has(node)) continue;
+      inbox_.add(NodeJoin{.node = node,
+                          .row = {.name = cluster.node_names[node],
+                                  .type = cluster.node_type[node],
+                                  .host = cluster.node_host[node],
+                                  .rack = cluster.node_rack[node],
+                                  .gpus = cluster.node_gpus[node]}});
+    }
+  }
+
+  Status make_engine(const Cluster& cluster) {
     FL_TRY_ASSIGN(made, make_live_policy(options_.policy, options_.seed));
     policy_ = std::move(made.policy);
     policy_options_ = std::move(made.options);
     EngineOptions options = live_engine_options(options_.seed);
     slack_ = options.slack;
     options.profiles.length = {};  // the speeds that jobs report are means over turns already
-    engine_.emplace(options_.machine.cluster, nullptr, *policy_, world_, sinks_, options);
+    engine_.emplace(cluster, nullptr, *policy_, world_, sinks_, options);
     return {};
   }
 
@@ -235,7 +293,7 @@ class LiveServer : public Server {
   }
 
   Io& io_;
-  const ServeOptions options_;
+  ServeOptions options_;
   std::string policy_options_;
   std::unique_ptr<Policy> policy_;
   Sinks sinks_{*this};

@@ -36,7 +36,7 @@ struct ServeOptions {
 class Server {
  public:
   // Continues the run in the folder of `io`, or starts one. Errors: no such policy or option; the
-  // journal is damaged, or of another machine; the folder cannot be written.
+  // journal is damaged; the folder cannot be written.
   static Result<std::unique_ptr<Server>> open(Io& io, ServeOptions options);
   virtual ~Server() = default;
 

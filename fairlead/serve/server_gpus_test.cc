@@ -93,8 +93,8 @@ TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
   SimDaemon daemon("fifo");
   daemon.io.set_gpus(2);
   daemon.fail(Outage::kDaemon);
-  daemon.io.set_busy_percent(0, 0);
-  daemon.io.set_busy_percent(1, 1);
+  daemon.io.gpu_report().busy_percent[0] = 0;
+  daemon.io.gpu_report().busy_percent[1] = 1;
   const std::size_t idle = daemon.submit({"work", "6000000"});
   const std::size_t busy = daemon.submit({"work", "6000000"});
   daemon.run_to(590);
@@ -104,7 +104,7 @@ TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
   EXPECT_EQ(daemon.job(busy)["idle_s"], nullptr);
   const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", idle)).body;
   EXPECT_NE(why.find("Its GPUs have been idle for 14 min."), std::string::npos) << why;
-  daemon.io.set_busy_percent(0, 30);
+  daemon.io.gpu_report().busy_percent[0] = 30;
   daemon.run_to(860);
   EXPECT_EQ(daemon.job(idle)["idle_s"], nullptr);
   EXPECT_EQ(daemon.state(idle), "running");

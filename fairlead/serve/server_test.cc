@@ -412,18 +412,6 @@ TEST(Server, WhatCanNeverRunIsRefusedWithTheReason) {
   EXPECT_TRUE(daemon.io.list("jobs").empty());
 }
 
-TEST(Server, JobsThatCannotBeginCloseNoNodeToOthers) {
-  SimDaemon daemon;
-  for (int i = 0; i < 5; ++i) {
-    const std::size_t bad = daemon.submit({"work", "10", "nostart=9"});
-    daemon.run_to(1 + i);
-    EXPECT_EQ(daemon.state(bad), "held");
-  }
-  const std::size_t good = daemon.submit({"work", "100000"}, 2, kBob);
-  daemon.run_to(10);
-  EXPECT_EQ(daemon.state(good), "running");
-}
-
 TEST(Server, ACordonedNodeTakesNoMoreJobs) {
   SimDaemon daemon("fifo", "1xV100,1xK80");
   EXPECT_EQ(daemon.ask("POST", "/v1/nodes/V100/cordon", {}, 0).status, 200);
@@ -480,15 +468,6 @@ TEST(Server, AnotherPolicyGoesOnWithTheSameJobs) {
   EXPECT_NE(daemon.server->beginning().find("the policy starts again"), std::string::npos);
   daemon.run_to(120);
   EXPECT_EQ(daemon.state(id), "finished");
-}
-
-TEST(Server, OtherGpusAreRefused) {
-  SimDaemon daemon;
-  daemon.server.reset();
-  daemon.io.restart(Outage::kDaemon, seconds(1));
-  const auto opened = Server::open(daemon.io, {.machine = stand_in_machine("4xV100").value()});
-  ASSERT_FALSE(opened.has_value());
-  EXPECT_NE(opened.error().message.find("other GPUs"), std::string::npos);
 }
 
 TEST(Server, AskedToLeaveItLeavesJobsAlone) {

@@ -43,6 +43,8 @@ class SimDaemon : public SimClients {
     io.restart(outage, time);
     open();
   }
+  // The machine of the next daemon.
+  void set_nodes(const char* nodes) { nodes_ = nodes; }
   // Returns the job's live task.
   const SimTask* task(std::size_t id) const {
     for (const auto& [name, task] : io.processes().all()) {

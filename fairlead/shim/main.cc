@@ -32,7 +32,8 @@ namespace {
 // A folder or program on a file system that does not answer must not delay the daemon.
 constexpr int kBeginLimitMs = 5000;
 constexpr int kStopLimitMs = 500;
-constexpr int kNotBegun = 127;  // the exit code that shells use
+constexpr int kNotBegun = 127;  // the exit codes that shells use
+constexpr int kNotExecutable = 126;
 
 // The reason why a process did not start, in the form that it sends to the shim.
 struct Refusal {
@@ -40,23 +41,30 @@ struct Refusal {
   int error = 0;
 };
 
+// The user can change only the folder and the program.
+std::string code_of(const Refusal& refusal) {
+  if (refusal.step != Refusal::Step::kFolder && refusal.step != Refusal::Step::kProgram) return {};
+  const bool is_missing = refusal.step == Refusal::Step::kProgram && refusal.error == ENOENT;
+  return std::string(kCannotRun) + std::to_string(is_missing ? kNotBegun : kNotExecutable) + ": ";
+}
+
 std::string text_of(const Spec& spec, const Refusal& refusal) {
-  std::string text;
+  std::string text = code_of(refusal);
   switch (refusal.step) {
     case Refusal::Step::kCgroup:
-      text = "cannot join the cgroup " + spec.cgroup;
+      text += "cannot join the cgroup " + spec.cgroup;
       break;
     case Refusal::Step::kUser:
-      text = "cannot become user " + std::to_string(spec.uid);
+      text += "cannot become user " + std::to_string(spec.uid);
       break;
     case Refusal::Step::kTerminal:
-      text = "cannot take its terminal";
+      text += "cannot take its terminal";
       break;
     case Refusal::Step::kFolder:
-      text = "cannot enter " + spec.directory;
+      text += "cannot enter " + spec.directory;
       break;
     case Refusal::Step::kProgram:
-      text = "cannot run " + spec.command.front();
+      text += "cannot run " + spec.command.front();
       break;
   }
   return text + ": " + std::strerror(refusal.error);
@@ -134,7 +142,7 @@ class Shim {
     const bool has_room = reserve_end(spec_.folder);
     const std::string refused =
         has_room ? begin() : std::string("no room: ") + std::strerror(errno);
-    if (spec_.has_terminal) close(kTerminalDescriptor);
+    if (spec_.has_terminal || spec_.has_input) close(kTerminalDescriptor);
     reply(refused.empty() ? std::string(kBegan) : refused);
     close(kReplyDescriptor);
     if (!refused.empty()) {
@@ -193,6 +201,8 @@ class Shim {
     limit_open_files(spec_.open_files);
     if (!become_user(spec_)) refuse(Refusal::Step::kUser);
     if (spec_.has_terminal && !take_terminal()) refuse(Refusal::Step::kTerminal);
+    if (spec_.has_input && rank == 0 && dup2(kTerminalDescriptor, STDIN_FILENO) < 0)
+      refuse(Refusal::Step::kTerminal);
     // If the shim dies, the daemon can no longer learn how this process ended.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != shim) _exit(kNotBegun);
@@ -283,15 +293,15 @@ class Shim {
 };
 
 // Away from the daemon: its session, its signals, its files.
-void detach(bool has_terminal) {
+void detach(bool has_descriptor) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   setsid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   fcntl(kReplyDescriptor, F_SETFD, FD_CLOEXEC);
-  if (has_terminal) fcntl(kTerminalDescriptor, F_SETFD, FD_CLOEXEC);
-  close_range(has_terminal ? kTerminalDescriptor + 1 : kTerminalDescriptor, ~0U, 0);
+  if (has_descriptor) fcntl(kTerminalDescriptor, F_SETFD, FD_CLOEXEC);
+  close_range(has_descriptor ? kTerminalDescriptor + 1 : kTerminalDescriptor, ~0U, 0);
   umask(077);
   if (chdir("/") != 0) std::exit(1);
   const int nothing = open("/dev/null", O_RDONLY);
@@ -305,7 +315,7 @@ int run() {
   const std::optional<std::string> bytes = read_all(STDIN_FILENO);
   const std::optional<Spec> spec = bytes ? decode(*bytes) : std::nullopt;
   if (!spec) return 2;
-  detach(spec->has_terminal);
+  detach(spec->has_terminal || spec->has_input);
   return Shim(*spec).run();
 }
 

@@ -71,6 +71,7 @@ void each_field(auto& spec, auto&& visit) {
   visit(spec.open_files);
   visit(spec.processes);
   visit(spec.has_terminal);
+  visit(spec.has_input);
   visit(spec.directory);
   visit(spec.command);
   visit(spec.environment);

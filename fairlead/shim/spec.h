@@ -12,7 +12,10 @@ namespace fairlead::shim {
 // The descriptor on which a shim reports to the daemon: kBegan, or why the task did not start.
 constexpr int kReplyDescriptor = 3;
 constexpr std::string_view kBegan = "began";
-// The descriptor of the task's terminal, if it has one.
+// The start of a reply if the command itself cannot run: "exit code 127: cannot run x: No such file or directory". The
+// code is the one of shells: 127 for a missing program, else 126.
+constexpr std::string_view kCannotRun = "exit code ";
+// The descriptor of the task's terminal or standard input, if it has one.
 constexpr int kTerminalDescriptor = 4;
 
 struct Spec {
@@ -26,6 +29,7 @@ struct Spec {
   std::uint64_t open_files = 0;  // the soft limit of each process
   std::uint32_t processes = 1;   // copies of the command; if more than one, each has a RANK
   bool has_terminal = false;     // kTerminalDescriptor; for one process
+  bool has_input = false;        // kTerminalDescriptor is the standard input of the first process
   std::string directory;         // where they run
   std::vector<std::string> command{};
   std::vector<std::string> environment{};

@@ -53,8 +53,9 @@ Ask Asks::draw(Rng& rng, Asker asker) {
     case Kind::kCordon: {
       const std::string& node = cluster().node_names[some_node(rng)];
       const char* verb = rng.below(2) == 0 ? "cordon" : "uncordon";
-      return {.kind = kind,
-              .bytes = http_request("POST", fmt::format("/v1/nodes/{}/{}", node, verb))};
+      const std::string what =
+          rng.below(2) == 0 ? "nodes/" + node : fmt::format("gpus/{}", rng.below(cluster().gpus));
+      return {.kind = kind, .bytes = http_request("POST", fmt::format("/v1/{}/{}", what, verb))};
     }
     case Kind::kRead:
       return read(rng);

@@ -276,6 +276,12 @@ TEST_F(Commands, ACommandIsSetApart) {
   EXPECT_EQ(ask("run -g 1 python train.py").errors,
             "fairlead: put -- before the command, as in `fairlead run -g 1 -- python train.py`: "
             "python\n");
+  EXPECT_EQ(
+      ask("run --gpu-count 1 -- python").errors,
+      "fairlead: no such flag of `fairlead run` (`fairlead run --help` lists them; the command "
+      "and its flags follow --): --gpu-count\n");
+  EXPECT_EQ(ask("run -g 0 -- true").errors,
+            "fairlead: --gpus: expected a whole number from 1: 0\nTry: fairlead --help\n");
   const Ended none = ask("submit --");
   EXPECT_EQ(none.errors,
             "fairlead: name a command, as in `fairlead submit -g 1 -- python train.py`\n");
@@ -416,14 +422,16 @@ TEST_F(Commands, OperatorsSetTicketsAndCordonNodes) {
   on("PUT /v1/users/ann", json::object());
   on("POST /v1/nodes/V100/cordon", json::object());
   on("POST /v1/nodes/V100/uncordon", json::object());
+  on("POST /v1/gpus/3/cordon", json::object());
+  on("POST /v1/gpus/4/cordon", json::object());
   for (const char* arguments :
-       {"users set ann tickets 3", "gpus cordon V100", "gpus uncordon V100"}) {
+       {"users set ann tickets 3", "gpus cordon V100", "gpus uncordon V100", "gpus cordon 3 4"}) {
     const Ended ended = ask(arguments);
     EXPECT_EQ(ended.out + ended.errors, "") << arguments;
     EXPECT_EQ(ended.exit_code, 0);
   }
   EXPECT_EQ(body_of("PUT /v1/users/ann"), (json{{"tickets", 3}}));
-  EXPECT_EQ(asked().size(), 3U);
+  EXPECT_EQ(asked().size(), 5U);
 }
 
 TEST_F(Commands, TopShowsJobsGpusAndUsersOnceWhereThereIsNoTerminal) {

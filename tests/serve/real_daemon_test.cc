@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,48 @@ TEST_F(RealDaemon, ARunIsItsCommandInThisFolderWithThisEnvironment) {
 TEST_F(RealDaemon, AJobThatASignalEndsHasTheExitCodeOfShells) {
   const Ended ended = ask("run -- sh -c 'kill -9 $$'");
   EXPECT_EQ(ended.exit_code, 137) << ended.errors;
+}
+
+TEST_F(RealDaemon, ACommandThatCannotRunIsReportedAtOnce) {
+  const Ended missing = ask("run -- pyhton x");
+  EXPECT_EQ(
+      missing.errors,
+      "fairlead: job 0 failed: exit code 127: cannot run pyhton: No such file or directory\n");
+  EXPECT_EQ(missing.exit_code, 127);
+  write("data", "");
+  const Ended refused = ask("run --retries 2 -- ./data");
+  EXPECT_EQ(refused.errors,
+            "fairlead: job 1 failed: exit code 126: cannot run ./data: Permission denied\n");
+  EXPECT_EQ(refused.exit_code, 126);
+}
+
+TEST_F(RealDaemon, APipeOrAFileIsTheInputOfAJob) {
+  write("data", "a\nb\n");
+  EXPECT_EQ(ask("run -- sh -c 'read x; echo got $x' < data").out, "got a\n");
+  EXPECT_EQ(ask("run -- cat", "exec < data").out, "a\nb\n");
+  EXPECT_EQ(ask("run --processes 2 -- sort", "exec < data").out, "a\nb\n");
+  EXPECT_EQ(ask("run -- cat < /dev/null").out, "");
+}
+
+TEST_F(RealDaemon, AClientSurvivesTheEndOfItsTerminal) {
+  int terminal = -1;
+  const pid_t client = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (client == 0) {
+    ::setenv("FAIRLEAD_SOCKET", path("state/socket").c_str(), 1);
+    if (::chdir(std::filesystem::path(path("x")).parent_path().c_str()) != 0) _exit(1);
+    ::execl(FAIRLEAD_PROGRAM, "fairlead", "run", "--", "sh", "-c",
+            "mkfifo pipe; read line < pipe; echo $line; exit 7", nullptr);
+    _exit(1);
+  }
+  ASSERT_GT(client, 0);
+  const Ended opened = ask("run -- sh -c 'until [ -p pipe ]; do :; done'");
+  EXPECT_EQ(opened.exit_code, 0) << opened.errors;
+  ::close(terminal);
+  write("pipe", "hello\n");
+  int status = 0;
+  ASSERT_EQ(::waitpid(client, &status, 0), client);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 TEST_F(RealDaemon, WhatCanNeverRunIsRefused) {

@@ -1,0 +1,90 @@
+// The GPUs of the machine that no job may have now, and why.
+//
+// Five causes: a foreign process computes on the GPU; the driver reports an error or no longer lists it; tasks fail at
+// once on it (local/gpu_blame.h); an administrator closed it; the daemon does not serve it. A job that has such a GPU
+// already keeps it, and no other job follows: idle ones are down for the engine, and starts on them are taken back.
+//
+// The file "gpus" of the daemon's folder keeps the numbers of the GPUs by name, and the closed ones. After a crash the
+// engine's tables are brought into its state.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/engine/inbox.h"
+#include "fairlead/engine/tables.h"
+#include "fairlead/io/io.h"
+#include "fairlead/local/gpu_blame.h"
+#include "fairlead/local/gpu_file.h"
+#include "fairlead/local/machine.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fairlead {
+
+class GpuWatch {
+ public:
+  // Reads the file. REQUIRES: the arguments outlive this.
+  GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox);
+
+  // Asks the driver, and reports changes to the engine.
+  void look(Time now);
+  void on_time(Time now);
+  Time deadline() const;
+  // Returns the time of the last look at the driver, and its report by GPU; empty: no driver can report.
+  std::span<const int> busy_percent() const { return look_.busy_percent; }
+  bool has_looked_at(Time now) const { return looked_at_ == now; }
+  std::span<const ForeignProcess> foreign() const { return look_.foreign; }
+
+  // Returns whether a job may start on these GPUs.
+  bool are_usable(std::span<const std::uint32_t> gpus) const;
+  // Reports the unusable ones among the GPUs as down. REQUIRES: no job works on them.
+  void refuse(std::span<const std::uint32_t> gpus);
+
+  // Closes a GPU for an administrator, or opens it, whatever closed it. Error: the file cannot be written.
+  Status cordon(std::uint32_t gpu);
+  Status uncordon(std::uint32_t gpu);
+  Status uncordon(NodeId node);  // all of its GPUs
+
+  // Notes the end of a job's task on these GPUs.
+  void on_failed_at_once(Time now, const GpuBlame::Try& what, std::string_view end,
+                         bool is_retried);
+  void on_good(const GpuBlame::Try& what);
+  bool is_suspect(std::uint32_t gpu) const { return blame_.is_suspect(gpu); }
+
+  struct Outage {
+    std::string_view cause;  // "administrator", "failures", "driver", "absent", "not served"
+    std::string reason;      // within a sentence
+  };
+  // Returns the unusable GPUs, except the GPUs of foreign processes. O(GPUs).
+  std::map<std::uint32_t, Outage> outages(Time now) const;
+
+ private:
+  std::optional<Outage> outage(std::uint32_t gpu, Time now) const;
+  bool is_usable(std::uint32_t gpu) const;
+  // Returns whether the GPU is out of service for no known time, by no choice of an administrator.
+  bool is_broken(std::uint32_t gpu) const;
+  void unpin_from_broken();
+  std::uint64_t unusable(NodeId node) const;
+  std::uint64_t mask_of(NodeId node, const auto& gpus) const;
+  void settle();
+  // Writes the file if it has changed.
+  Status keep();
+
+  Io& io_;
+  const Tables& tables_;
+  const Machine& machine_;
+  Inbox& inbox_;
+  const FirstGpus first_;
+  GpuFile file_;
+  GpuBlame blame_;
+  GpuLook look_;
+  Time looked_at_ = Time::never();
+  Time next_look_;
+};
+
+}  // namespace fairlead
