@@ -1,13 +1,14 @@
 // A 4-ary min-heap of (key, id) with update and erase by id.
 //
 // Equal keys come out in id order, so the order never depends on history. Each id is in the heap at most once. push,
-// update, erase, pop: O(log n); top, contains: O(1). Memory: one slot per id ever seen plus one entry per member; no
+// update, erase, pop: O(log n); top, contains: O(1); rising: O(k log k) for k members. Memory: one slot per id ever seen plus one entry per member; no
 // allocation once both have reached their largest size.
 #pragma once
 
 #include "fairlead/base/check.h"
 #include "fairlead/base/ids.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <tuple>
@@ -31,6 +32,27 @@ class IndexedHeap {
   // Makes room for ids 0..count-1.
   void reserve(std::size_t count) {
     if (slots_.size() < count) slots_.resize(count, kAbsent);
+  }
+
+  // Calls visit(entry) for members by rising key until it returns false. `ahead` is its workspace.
+  template <class Visit>
+  void rising(std::vector<std::uint32_t>& ahead, const Visit& visit) const {
+    const auto is_after = [&](std::uint32_t a, std::uint32_t b) {
+      return before(entries_[b], entries_[a]);
+    };
+    ahead.clear();
+    if (!empty()) ahead.push_back(0);
+    while (!ahead.empty()) {
+      std::ranges::pop_heap(ahead, is_after);
+      const std::size_t slot = ahead.back();
+      ahead.pop_back();
+      if (!visit(entries_[slot])) return;
+      const std::size_t first = slot * kArity + 1;
+      for (std::size_t child = first; child < std::min(first + kArity, entries_.size()); ++child) {
+        ahead.push_back(static_cast<std::uint32_t>(child));
+        std::ranges::push_heap(ahead, is_after);
+      }
+    }
   }
 
   // REQUIRES: !empty().

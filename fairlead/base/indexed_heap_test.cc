@@ -98,5 +98,32 @@ TEST(IndexedHeapDeathTest, HasNoTopWhenEmpty) {
 }
 #endif
 
+TEST(IndexedHeap, MembersAreVisitedByRisingKeyUntilTheVisitorHasEnough) {
+  Rng rng(1);
+  Heap heap;
+  PlainHeap plain;
+  for (std::size_t i = 0; i < 200; ++i) {
+    const JobId id(rng.below(100));
+    const auto key = static_cast<std::int64_t>(rng.below(30));
+    heap.set(id, key);
+    plain.set(id, key);
+  }
+  std::vector<std::uint32_t> ahead;
+  for (const std::size_t wanted : {std::size_t{1}, std::size_t{8}, heap.size()}) {
+    PlainHeap left = plain;
+    std::size_t seen = 0;
+    heap.rising(ahead, [&](const Heap::Entry& entry) {
+      EXPECT_EQ(std::pair(entry.key, entry.id), left.top());
+      left.erase(entry.id);
+      return ++seen < wanted;
+    });
+    EXPECT_EQ(seen, wanted);
+  }
+  Heap().rising(ahead, [](const Heap::Entry&) {
+    ADD_FAILURE() << "an empty heap has no members";
+    return false;
+  });
+}
+
 }  // namespace
 }  // namespace fairlead

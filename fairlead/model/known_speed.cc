@@ -93,6 +93,11 @@ std::optional<Rate> KnownSpeed::rate(JobId job, GpuTypeId type, std::uint32_t gp
   return with_noise(table_->rate(job, type, gpus, tier), at);
 }
 
+std::uint64_t KnownSpeed::alike(JobId job) const {
+  const std::uint64_t profile = profile_.has(job) ? profile_[job] : 0;
+  return profile << 32 | (table_ != nullptr ? table_->alike(job) : jobs_.gpus[job]);
+}
+
 std::optional<Rate> KnownSpeed::measured(JobId job, GpuTypeId type, std::uint32_t gpus,
                                          Tier tier) const {
   const std::size_t at = row(job, type);

@@ -52,6 +52,9 @@ class KnownSpeed {
   Rate best_rate(JobId job, GpuTypeId type, std::uint32_t gpus) const {
     return rate(job, type, gpus, best_tier(gpus)).value_or(Rate{});
   }
+  // Returns a number. Jobs with the same number have equal known speeds on every gang at any time, and ask for the same
+  // number of GPUs. O(1).
+  std::uint64_t alike(JobId job) const;
   // Returns the skew of the job's model, 0 to 1: its largest tensor / all gradients (Gu et al., Tiresias, NSDI 2019,
   // section 3.3). Returns nullopt if the model's figures lack it. The skew is a property of the model, known without a
   // run. O(1).

@@ -61,6 +61,8 @@ class KnownWork {
   KnownWork(const Jobs& jobs, const ExactWork* exact, WorkSource best, const WorkOptions& options);
   ~KnownWork();
 
+  // Returns true if the remaining work of all jobs is known exactly.
+  bool is_exact() const { return exact_ != nullptr; }
   WorkLeft left(JobId job) const;
   Duration remaining(JobId job) const {
     return exact_ != nullptr ? exact_->remaining(job) : left(job).left;

@@ -82,8 +82,10 @@ class SpeedBuilder {
     if (fallback < cluster_.type_names.size()) speed_.reference_type_ = GpuTypeId(fallback);
     if (unknown_.rule == UnknownSpeed::kOne) assume_reference(fallback);
     workload_.jobs.types.resize(workload_.jobs.user.size());
-    speed_.references_.resize(workload_.jobs.user.size());
-    for (JobId job : ids<JobId>(workload_.jobs.user.size())) FL_TRY(refer(job, fallback));
+    speed_.alike_.reserve(workload_.jobs.user.size());
+    for (JobId job : ids<JobId>(workload_.jobs.user.size())) {
+      speed_.alike_.push_back(numbered(refer(job, fallback)));
+    }
     FL_TRY(check_assumed());
     return std::move(speed_);
   }
@@ -293,10 +295,16 @@ class SpeedBuilder {
     return profile_of_[model];
   }
 
-  Status refer(JobId job, std::size_t fallback) {
-    Speed::Reference& reference = speed_.references_[job];
-    reference.gpus = workload_.jobs.gpus[job];
-    reference.model = profile_row(job);
+  std::uint32_t numbered(const Speed::Reference& reference) {
+    const auto next = static_cast<std::uint32_t>(speed_.references_.size());
+    const auto [found, is_new] = numbers_.try_emplace(reference, next);
+    if (is_new) speed_.references_.push_back(reference);
+    return found->second;
+  }
+
+  // Returns the job's reference, and sets the types that it runs on.
+  Speed::Reference refer(JobId job, std::size_t fallback) {
+    Speed::Reference reference{.model = profile_row(job), .gpus = workload_.jobs.gpus[job]};
     const std::string& named = workload_.reference_types[job];
     if (!named.empty()) {
       // A trace of another cluster may name types that are unknown here; its other rows are usable.
@@ -307,7 +315,7 @@ class SpeedBuilder {
     TypeMask& types = workload_.jobs.types[job];
     if (reference.model == Speed::kNoProfile) {
       types = mask_of_cluster() & allowed(job);
-      return {};
+      return reference;
     }
     count_assumed(job, reference.model, fallback);
     const double fastest = feasible(speed_.models_[reference.model], reference.gpus, types);
@@ -317,7 +325,7 @@ class SpeedBuilder {
     if (rate > 0) reference.rate = reference.gpus * rate;
     FL_CHECK(reference.rate > 0, "job {} has no reference speed", job.row());
     types &= allowed(job);
-    return {};
+    return reference;
   }
 
   // Counts the job for each type on which its speed was not measured. A job that may run on only one product, the
@@ -424,6 +432,7 @@ class SpeedBuilder {
   // Jobs by row of speed_.models_ and type.
   std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> assumed_;
   IdVector<ModelId, std::uint32_t> profile_of_;
+  std::map<Speed::Reference, std::uint32_t> numbers_;
   Speed speed_;
 };
 
@@ -484,7 +493,7 @@ double Speed::slowest_member(const Resolved& model, Gang gang, std::uint32_t gpu
 }
 
 Rate Speed::rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
-  const Reference& reference = references_[job];
+  const Reference& reference = reference_of(job);
   FL_DCHECK(gpus >= 1 && cluster_->type_names.has(type), "{} GPUs of type {}", gpus, type.row());
   if (reference.model == kNoProfile) return unprofiled(gpus, reference.gpus);
   const double rate = rate_per_gpu(models_[reference.model], type.row(), gpus, tier, links_);
@@ -493,7 +502,7 @@ Rate Speed::rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const
 
 Rate Speed::rate(JobId job, Gang gang) const {
   FL_DCHECK(!gang.empty());
-  const Reference& reference = references_[job];
+  const Reference& reference = reference_of(job);
   const std::uint32_t gpus = gpus_of(gang);
   if (reference.model == kNoProfile) return unprofiled(gpus, reference.gpus);
   const double rate = slowest_member(models_[reference.model], gang, gpus);
@@ -502,7 +511,7 @@ Rate Speed::rate(JobId job, Gang gang) const {
 
 Rate Speed::locality(JobId job, Gang gang) const {
   FL_DCHECK(!gang.empty());
-  const Reference& reference = references_[job];
+  const Reference& reference = reference_of(job);
   if (reference.model == kNoProfile) return Rate::one();
   if (const auto one = iteration(job, gang)) return quantised(one->compute_ms / one->alone_ms());
   const Resolved& model = models_[reference.model];
@@ -521,7 +530,7 @@ Rate Speed::locality(JobId job, Gang gang) const {
 }
 
 double Speed::locality(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const {
-  const Reference& reference = references_[job];
+  const Reference& reference = reference_of(job);
   if (reference.model == kNoProfile) return 1;
   const Resolved& model = models_[reference.model];
   if (!model.compute_ms.empty()) {
@@ -535,7 +544,7 @@ double Speed::locality(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier)
 }
 
 std::optional<Iteration> Speed::iteration(JobId job, Gang gang) const {
-  const std::uint32_t row = references_[job].model;
+  const std::uint32_t row = reference_of(job).model;
   if (row == kNoProfile || models_[row].compute_ms.empty()) return std::nullopt;
   const Resolved& model = models_[row];
   double compute_ms = 0;
@@ -548,7 +557,7 @@ std::optional<Iteration> Speed::iteration(JobId job, Gang gang) const {
 }
 
 const ModelProfile* Speed::profile(JobId job) const {
-  const std::uint32_t model = references_[job].model;
+  const std::uint32_t model = reference_of(job).model;
   return model == kNoProfile ? nullptr : &models_[model].profile;
 }
 

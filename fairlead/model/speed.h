@@ -27,6 +27,7 @@
 #include "fairlead/model/workload.h"
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -121,6 +122,9 @@ class Speed {
   // Returns the links between nodes, after congestion.
   const Fabric& fabric() const { return *fabric_; }
 
+  // Returns a number. Jobs with the same number have equal speeds on every gang. O(1).
+  std::uint32_t alike(JobId job) const { return alike_[job]; }
+
   // Returns null if the job's model has no profile.
   const ModelProfile* profile(JobId job) const;
   // Returns the number of jobs with a named model that has no profile.
@@ -154,7 +158,9 @@ class Speed {
     std::uint32_t model = kNoProfile;  // row of models_
     std::uint32_t gpus = 1;            // asked
     double rate = 1;                   // rate of the whole reference gang
+    friend auto operator<=>(const Reference&, const Reference&) = default;
   };
+  const Reference& reference_of(JobId job) const { return references_[alike_[job]]; }
 
   using TypeLinks = IdVector<GpuTypeId, Links>;  // the links of the type's first node
   static TypeLinks type_links(const Cluster& cluster, const Fabric& fabric);
@@ -168,7 +174,8 @@ class Speed {
   bool shares_links_ = false;
   Exchange exchange_ = Exchange::kRing;
   std::vector<Resolved> models_;
-  IdVector<JobId, Reference> references_;
+  std::vector<Reference> references_;     // no two are equal
+  IdVector<JobId, std::uint32_t> alike_;  // rows of references_
   std::array<std::uint32_t, kTiers - 1> tier_gpus_max_ =
       {};  // the largest gang that fits in each tier
   std::int64_t models_unknown_ = 0;

@@ -52,15 +52,9 @@ struct FairleadOptions {
   HadarAuction::Options auction;
 };
 
-// Returns the mean speed of the gang that the job asks for; 1 if that runs nowhere.
-double mean_speed(const View& view, const Plan& plan, JobId job) {
-  const double speed = speed_on_mean(view, plan, job, view.jobs.gpus[job]);
-  return speed > 0 ? speed : 1;
-}
-
 // Returns true if the job's remaining work is unknown.
 bool is_guess(const View& view, JobId job) {
-  return view.work.left(job).source == WorkSource::kNone;
+  return !view.work.is_exact() && view.work.left(job).source == WorkSource::kNone;
 }
 
 // Returns none if the job's user is in no group, or its group has no quota.
@@ -116,11 +110,15 @@ class Fairlead : public Policy {
  private:
   static constexpr double kLongestS = 1e9;
 
-  // A bidder in order of its remaining work.
   struct Ranked {
-    double area = 0;   // GPU-seconds on the mean GPU
-    double speed = 1;  // on it
+    double speed = 1;  // on the mean GPU
     HadarBidder* bidder = nullptr;
+  };
+
+  struct Ranking {
+    KeyOrder by_area;  // GPU-seconds of work left on the mean GPU
+    std::vector<Ranked> unranked;
+    std::vector<Ranked> rows;  // bidders in order of their work left
   };
 
   void hear(const View& view);
@@ -131,9 +129,10 @@ class Fairlead : public Policy {
   void choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
                     bool all);
   void add_urgency(const View& view, const Plan& plan, bool all);
-  std::uint32_t wanted_copies(const View& view, JobId job, double speed);
+  std::uint32_t wanted_copies(const View& view, JobId job, double alone_s);
   void keep_quotas(const View& view, const Plan& plan, bool all);
-  double left_s(const View& view, JobId job) const;
+  double mean_speed(const View& view, const Plan& plan, JobId job);
+  double left_s(const View& view, const HadarBidder& bidder) const;
   double urgency(const View& view, JobId job);
   // Returns true if the user is a window behind: its jobs take any GPUs they can get.
   bool is_late(UserId user) const { return debts_.behind_s(user) > debts_.due(user) * window_s_; }
@@ -154,7 +153,7 @@ class Fairlead : public Policy {
   Sizes sizes_;
 
   // State of the present decision.
-  std::vector<Ranked> order_;
+  Ranking ranking_;
   std::vector<Debts::Ask> by_user_;
   std::vector<Durations::Ran> ran_;
   IdVector<UserId, double> ahead_;              // GPUs
@@ -169,7 +168,7 @@ void Fairlead::decide(const View& view, Plan& plan) {
     expect(view, plan);  // newly arrived users are due GPUs, too
     rank(view, plan, bidders, all);
     if (all && writes_notes_) note_ranks(plan);
-    if (all) critical_.put_first(view, plan, bidders);
+    if (all) critical_.put_first(view, plan, auction_.kinds(), bidders);
     add_urgency(view, plan, all);
     choose_sizes(view, plan, bidders, all);
     keep_quotas(view, plan, all);
@@ -213,34 +212,42 @@ void Fairlead::expect(const View& view, const Plan& plan) {
 }
 
 // Returns 1 if a quota must be kept.
-std::uint32_t Fairlead::wanted_copies(const View& view, JobId job, double speed) {
+std::uint32_t Fairlead::wanted_copies(const View& view, JobId job, double alone_s) {
   if (!copies_.any() || !group_with_quota(view, job).is_none()) return 1;
-  return copies_.wanted(view, job, left_s(view, job) / speed, auction_.in_round());
+  return copies_.wanted(view, job, alone_s, auction_.in_round());
 }
 
 // Sets the value of a step for early finishes, 0 to 1.
 void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
                     bool all) {
-  order_.clear();
   if (std::ranges::any_of(bidders, [&](const HadarBidder& b) { return is_guess(view, b.job); })) {
     watch(view);
   }
+  ranking_.unranked.clear();
+  ranking_.by_area.clear();
   for (HadarBidder& bidder : bidders) {
     const double speed = mean_speed(view, plan, bidder.job);
-    const double area = left_s(view, bidder.job) * view.jobs.gpus[bidder.job] / speed;
-    order_.push_back({area, speed, &bidder});
-    if (all) bidder.copies = wanted_copies(view, bidder.job, speed);
+    const double left = left_s(view, bidder);
+    ranking_.by_area.add(rising_key(left * view.jobs.gpus[bidder.job] / speed));
+    ranking_.unranked.push_back({speed, &bidder});
+    if (all) bidder.copies = wanted_copies(view, bidder.job, left / speed);
   }
-  std::ranges::sort(order_, {}, [](const Ranked& r) { return std::pair(r.area, r.bidder->job); });
-  const auto count = static_cast<double>(order_.size());
-  for (std::size_t i = 0; i < order_.size(); ++i) {
-    order_[i].bidder->weight = (count - static_cast<double>(i)) / count;
+  ranking_.rows.clear();
+  const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
+    return bidders[a].job < bidders[b].job;
+  };
+  for (const KeyOrder::Row& at : ranking_.by_area.rising(is_before)) {
+    ranking_.rows.push_back(ranking_.unranked[at.row]);
+  }
+  const auto count = static_cast<double>(ranking_.rows.size());
+  for (std::size_t i = 0; i < ranking_.rows.size(); ++i) {
+    ranking_.rows[i].bidder->weight = (count - static_cast<double>(i)) / count;
   }
 }
 
 void Fairlead::note_ranks(Plan& plan) {
   ranks_.clear();
-  for (const Ranked& ranked : order_) {
+  for (const Ranked& ranked : ranking_.rows) {
     ranks_.push_back({.job = ranked.bidder->job, .rank = ranked.bidder->weight});
   }
   notes_.note_jobs(ranks_, plan);
@@ -251,7 +258,7 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
   ahead_.resize(view.users.size());
   copies_.clear();
   const std::uint32_t gpus = plan.free().capacity();
-  for (const Ranked& ranked : order_) {
+  for (const Ranked& ranked : ranking_.rows) {
     HadarBidder& bidder = *ranked.bidder;
     const UserId user = view.jobs.user[bidder.job];
     const auto weigh = [&](double rank) {
@@ -274,16 +281,25 @@ void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<Hada
   if (all) {
     for (JobId job : view.running) gpus += gpus_of(plan.gang(job));
   }
+  JobKinds& kinds = auction_.kinds();
   const auto speed_of = [&](JobId job, std::uint32_t gang) {
-    return has_room_for(view, job, gang) ? speed_on_mean(view, plan, job, gang) : 0;
+    return has_room_for(view, job, gang) ? kinds.speeds(view, plan, job, gang).mean : 0;
   };
-  sizes_.choose(view.jobs, gpus, speed_of, bidders);
+  const auto kind_of = [&](JobId job) { return kinds.row(view, job); };
+  sizes_.choose(view.jobs, gpus, {kind_of, speed_of, kinds.revision()}, bidders);
+}
+
+// Returns the mean speed of the gang that the job asks for; 1 if that runs nowhere.
+double Fairlead::mean_speed(const View& view, const Plan& plan, JobId job) {
+  const double mean = auction_.kinds().speeds(view, plan, job, view.jobs.gpus[job]).mean;
+  return mean > 0 ? mean : 1;
 }
 
 // Returns the work left, in seconds at speed 1; if unknown, the seconds for which one job like it
 // ends.
-double Fairlead::left_s(const View& view, JobId job) const {
-  if (!is_guess(view, job)) return std::max(to_seconds(view.work.remaining(job)), 1e-3);
+double Fairlead::left_s(const View& view, const HadarBidder& bidder) const {
+  const JobId job = bidder.job;
+  if (!is_guess(view, job)) return to_seconds(bidder.remaining);
   return durations_.left_s({view.jobs.user[job], to_seconds(view.work.done(job))});
 }
 
@@ -310,12 +326,12 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
       if (!group.is_none() && plan.has_gang(job)) quota_left_[group] -= view.jobs.gpus[job];
     }
   }
-  std::ranges::sort(order_, std::greater<>(), [&](const Ranked& ranked) {
+  std::ranges::sort(ranking_.rows, std::greater<>(), [&](const Ranked& ranked) {
     const HadarBidder& bidder = *ranked.bidder;
     const double weight = bidder.weight * ranked.speed;
     return std::pair(plan.has_gang(bidder.job) ? keeping_ * weight : weight, bidder.job);
   });
-  for (const Ranked& ranked : order_) {
+  for (const Ranked& ranked : ranking_.rows) {
     HadarBidder& bidder = *ranked.bidder;
     const GroupId group = group_with_quota(view, bidder.job);
     if (group.is_none()) continue;

@@ -8,9 +8,12 @@
 // A size is left out if it does not run, if its speed is unknown, or if there are too few GPUs for
 // it.
 //
-// choose: O(s log s) for s sizes of all bidders; O(bidders) if none is elastic.
+// Jobs of one kind have the same sizes, which are found once, and again after speeds changed.
+//
+// choose: O(s) for s sizes of all bidders; O(bidders) if none is elastic.
 #pragma once
 
+#include "fairlead/base/key_order.h"
 #include "fairlead/policy/hadar/auction.h"
 
 #include <cstdint>
@@ -22,13 +25,18 @@ namespace fairlead {
 
 class Sizes {
  public:
-  // Returns the speed of a job on that many GPUs; 0: it does not run on them, or the speed is
-  // unknown.
-  using SpeedOf = std::function<double(JobId job, std::uint32_t gpus)>;
+  struct Speeds {
+    // Returns the number of a job's kind. Jobs of a kind have equal limits of their gangs and equal speeds.
+    std::function<std::uint32_t(JobId job)> kind_of;
+    // Returns the speed of a job on that many GPUs; 0: it does not run on them, or the speed is
+    // unknown.
+    std::function<double(JobId job, std::uint32_t gpus)> speed_of;
+    std::uint64_t revision = 0;  // another one if speeds changed
+  };
 
   // Sets the sizes for which the jobs bid, out of `gpus`. A job that is given none bids for its
   // first gang.
-  void choose(const Jobs& jobs, std::uint32_t gpus, const SpeedOf& speed_of,
+  void choose(const Jobs& jobs, std::uint32_t gpus, const Speeds& speeds,
               std::span<HadarBidder> bidders);
 
  private:
@@ -36,19 +44,28 @@ class Sizes {
     std::uint32_t gpus = 0;
     double speed = 0;
   };
+  // The sizes of a kind, with falling gains per GPU.
+  struct Hull {
+    std::uint64_t revision = 0;  // revision of the speeds
+    std::uint32_t most = 0;      // number of GPUs for which the sizes were found; 0: none yet
+    std::vector<Size> sizes{};
+  };
   // The step from one size to a larger one.
   struct Step {
-    double gain = 0;  // worth per GPU
     std::uint32_t bidder = 0;
     std::uint32_t from = 0;  // GPUs
     std::uint32_t to = 0;
   };
 
-  void find_sizes(const Jobs& jobs, JobId job, std::uint32_t gpus_max, const SpeedOf& speed_of);
-  void add_steps(double weight, std::uint32_t bidder);
+  std::span<const Size> sizes_of(const Jobs& jobs, JobId job, std::uint32_t gpus_max,
+                                 const Speeds& speeds);
+  static void find_sizes(const Jobs& jobs, JobId job, std::uint32_t most, const Speeds& speeds,
+                         std::vector<Size>& sizes);
+  void add_steps(std::span<const Size> sizes, double weight, std::uint32_t bidder);
 
-  std::vector<Size> sizes_;  // sizes of the present job, with falling gains per GPU
+  std::vector<Hull> hulls_;  // by kind
   std::vector<Step> steps_;
+  KeyOrder by_gain_;  // order of the steps by worth per GPU
 };
 
 }  // namespace fairlead

@@ -143,18 +143,15 @@ NodeId HomeChoice::find_node(const View& view, JobId job, GpuTypeId type) {
   return best;
 }
 
-// Fills candidates_ with the nodes that have room for that many GPUs.
+// Fills candidates_ with the least loaded nodes that have room for that many GPUs.
 void HomeChoice::list_least_loaded(GpuTypeId type, std::uint32_t gpus) {
   constexpr std::size_t kLooks = 8;
   candidates_.clear();
-  for (NodeId node : homes_.of_type(type)) {
-    if (gpus > homes_.node(node).gpus || !homes_.has_room(node, gpus)) continue;
-    const double key = homes_.node(node).load;
-    if (candidates_.size() == kLooks && key >= candidates_.back().key) continue;
-    const auto at = std::ranges::upper_bound(candidates_, key, {}, &Ranked::key);
-    candidates_.insert(at, {key, node});
-    if (candidates_.size() > kLooks) candidates_.pop_back();
-  }
+  homes_.by_load(type).rising(ahead_, [&](const auto& entry) {
+    const NodeId node = entry.id;
+    if (homes_.has_room(node, gpus)) candidates_.push_back({entry.key, node});
+    return candidates_.size() < kLooks;
+  });
 }
 
 // --- Several nodes ----------------------------------------------------------------------------

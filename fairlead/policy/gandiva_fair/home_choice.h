@@ -6,7 +6,8 @@
 //
 // HomeChoice changes nothing. The slices that it returns are valid until its next call.
 //
-// Cost: O(nodes) in a full cluster; O(nodes log nodes) for a job of several nodes.
+// Cost: O(k log k) in a full cluster, if the k least loaded nodes include 8 with room; O(nodes log nodes) for a job of
+// several nodes.
 #pragma once
 
 #include "fairlead/policy/gandiva_fair/homes.h"
@@ -59,6 +60,7 @@ class HomeChoice {
   std::vector<GpuTypeId> types_;
   std::vector<double> scores_;  // by type
   std::vector<Ranked> candidates_;
+  std::vector<std::uint32_t> ahead_;  // workspace of IndexedHeap::rising
   std::vector<Slice> slices_;
   double busiest_ = 0;  // largest busy time in slices_
 };

@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace fairlead {
+namespace {
+
+using ByLoad = IdVector<GpuTypeId, IndexedHeap<double, NodeId>>;
+
+void set_load(ByLoad& by_load, NodeId node, Homes::Node& books, double load) {
+  if (load == books.load) return;
+  books.load = load;
+  by_load[books.type].set(node, load);
+}
+
+}  // namespace
 
 // --- Nodes ------------------------------------------------------------------------------------
 
@@ -13,6 +24,7 @@ void Homes::begin(const View& view, const Plan& plan) {
   if (residences_.size() < view.jobs.size()) residences_.resize(view.jobs.size());
   if (spare_ && nodes_.size() == view.cluster.nodes()) return;
   nodes_of_type_.resize(types);
+  by_load_.resize(types);
   type_gpus_.resize(types);
   // State that follows from the cluster and the nodes' states, which may have been loaded.
   if (!spare_) {
@@ -32,9 +44,11 @@ void Homes::begin(const View& view, const Plan& plan) {
 }
 
 void Homes::enter_node(const View& view, NodeId node) {
-  const Node& books = nodes_[node];
+  Node& books = nodes_[node];
   const GpuTypeId type = view.cluster.node_type[node];
   nodes_of_type_[type].push_back(node);
+  books.type = type;
+  by_load_[type].set(node, books.load);
   spare_->set_gpus(node, books.usable());
   if (books.is_down) return;
   if (books.wanted > 0) spare_->take(node, std::min(books.wanted, books.gpus));
@@ -124,7 +138,8 @@ void Homes::settle_on_node(const View& view, JobId job, NodeId node, double lead
   client.pass = (books.queue.empty() ? clock() : mean_pass(books.queue)) + lead;
   books.queue.push_back(client);
   want(node, client.gpus);
-  books.load += std::min<double>(client.gpus, client.tickets) / books.gpus;
+  set_load(by_load_, node, books,
+           books.load + std::min<double>(client.gpus, client.tickets) / books.gpus);
   touch(node);
 }
 
@@ -142,7 +157,9 @@ void Homes::spread_out(const View& view, JobId job, std::span<const Slice> slice
     Node& books = nodes_[slice.node];
     books.spreads.push_back(job);
     want(slice.node, slice.gpus);
-    books.load += std::min<double>(1, client.tickets / client.gpus) * slice.gpus / books.gpus;
+    set_load(
+        by_load_, slice.node, books,
+        books.load + std::min<double>(1, client.tickets / client.gpus) * slice.gpus / books.gpus);
     touch(slice.node);
   }
 }
@@ -170,7 +187,8 @@ void Homes::leave_node(JobId job, NodeId node) {
   const StrideClient client = *at;
   books.queue.erase(at);
   want(node, -std::int64_t{client.gpus});
-  books.load -= std::min<double>(client.gpus, client.tickets) / books.gpus;
+  set_load(by_load_, node, books,
+           books.load - std::min<double>(client.gpus, client.tickets) / books.gpus);
   touch(node);
 }
 
@@ -289,7 +307,7 @@ void Homes::refresh(const View& view, NodeId node) {
     const Need need = spread(job).need_on(node);
     due += need.gpus * need.time;
   }
-  books.load = due / books.gpus;
+  set_load(by_load_, node, books, due / books.gpus);
 }
 
 void Homes::refresh(const View& view) {

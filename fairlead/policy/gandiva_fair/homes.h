@@ -14,6 +14,7 @@
 #pragma once
 
 #include "fairlead/base/archive.h"
+#include "fairlead/base/indexed_heap.h"
 #include "fairlead/policy/gandiva_fair/accounts.h"
 #include "fairlead/policy/gandiva_fair/tiling.h"
 #include "fairlead/policy/kit/gang_stride.h"
@@ -63,6 +64,7 @@ class Homes {
   struct Node {
     std::vector<StrideClient> queue;  // the jobs that this node alone keeps
     std::vector<JobId> spreads;       // the jobs that have a slice of it
+    GpuTypeId type;                   // of the cluster
     std::uint32_t gpus = 0;           // GPUs of the node; if it is down, before that
     std::uint32_t wanted = 0;         // GPUs of all its jobs
     double load = 0;                  // GPUs that its jobs are due / gpus, at the last refresh
@@ -96,6 +98,8 @@ class Homes {
   std::size_t nodes() const { return nodes_.size(); }
   std::size_t types() const { return nodes_of_type_.size(); }
   std::span<const NodeId> of_type(GpuTypeId type) const { return nodes_of_type_[type]; }
+  // The nodes of the type by load.
+  const IndexedHeap<double, NodeId>& by_load(GpuTypeId type) const { return by_load_[type]; }
   // GPUs of the type on nodes that are up.
   std::int64_t gpus_of_type(GpuTypeId type) const { return type_gpus_[type]; }
   // Returns a node with that many spare GPUs of the type, which no kept job needs, and as few more
@@ -188,7 +192,6 @@ class Homes {
   void begin_turns(Node& node);
   void touch(NodeId node);
   void pay(StrideClient& client);
-  void list_contended(Archive& archive);
   void archive_residences(Archive& archive);
 
   const Options options_;
@@ -197,6 +200,7 @@ class Homes {
   IdVector<JobId, Residence> residences_;
   IdVector<NodeId, Node> nodes_;
   IdVector<GpuTypeId, std::vector<NodeId>> nodes_of_type_;
+  IdVector<GpuTypeId, IndexedHeap<double, NodeId>> by_load_;
   IdVector<GpuTypeId, std::int64_t> type_gpus_;  // on nodes that are up
   std::optional<FreeIndex> spare_;               // GPUs that no kept job needs
   JobLists kept_;                                // by user and type

@@ -5,21 +5,17 @@ namespace fairlead {
 
 void Homes::fields(Archive& archive) {
   archive(next_order_, nodes_, contended_);
-  if (archive.reads()) list_contended(archive);
-  archive(spreads_);
-  archive_residences(archive);
-}
-
-// Computes the slots of contended nodes from the list.
-void Homes::list_contended(Archive& archive) {
-  slot_.resize(nodes_.size());
-  for (std::size_t slot = 0; slot < contended_.size(); ++slot) {
+  // The slots of contended nodes follow from the list.
+  if (archive.reads()) slot_.resize(nodes_.size());
+  for (std::size_t slot = 0; archive.reads() && slot < contended_.size(); ++slot) {
     const NodeId node = contended_[slot];
     archive.expect(nodes_.has(node));
-    if (!archive.ok()) return;
+    if (!archive.ok()) break;
     nodes_[node].is_contended = true;
     slot_[node] = static_cast<std::uint32_t>(slot);
   }
+  archive(spreads_);
+  archive_residences(archive);
 }
 
 void Homes::archive_residences(Archive& archive) {

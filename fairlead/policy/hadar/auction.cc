@@ -41,15 +41,15 @@ Gang copy_by_speed(const View& view, JobId job, Gang present, std::uint32_t plac
 }
 
 // Returns the rates by tier of a new gang of that type; 0: it cannot run there.
-std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder, GpuTypeId type) {
+std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder,
+                                    const JobKinds::Speeds& speeds, GpuTypeId type) {
   std::array<double, kTiers> rates{};
   if ((view.jobs.types[bidder.job] & type_bit(type)) == 0) return rates;
   // One more copy is whole on a node.
   const auto tiers = bidder.copy == 0 ? kTiers : static_cast<std::size_t>(Tier::kRack);
   for (auto tier = static_cast<std::size_t>(view.speed.best_tier(bidder.gpus)); tier < tiers;
        ++tier) {
-    const auto rate = view.speed.rate(bidder.job, type, bidder.gpus, Tier(tier));
-    rates[tier] = rate.value_or(Rate{0}).value();
+    rates[tier] = speeds.rate(type, Tier(tier));
   }
   return rates;
 }
@@ -57,7 +57,10 @@ std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder,
 }  // namespace
 
 void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
-  if (!dual_) dual_.emplace(view.cluster, options_.search);
+  if (!dual_ || dual_->nodes() != view.cluster.nodes()) {
+    dual_.emplace(view.cluster, options_.search);
+  }
+  kinds_.update(view, plan);
   settled_.update(view, plan, edited_);
   edited_.clear();
   const bool capacity_changed = std::ranges::any_of(view.news, [](const Event& event) {
@@ -142,29 +145,35 @@ void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh&
   measure_reach(view, plan);
   weigh(bidders_, all);
   bids_.clear();
-  present_.clear();
+  present_.gangs.clear();
+  present_.slices.clear();
   worths_.clear();
   // Bids point into both.
   worths_.reserve(bidders_.size() * view.cluster.type_names.size() * kTiers);
   std::size_t slices = 0;
-  for (const HadarBidder& bidder : bidders_) slices += present_gang(view, plan, bidder).size();
-  present_.reserve(slices);
-  for (const HadarBidder& bidder : bidders_) add_bid(view, plan, bidder);
+  for (const HadarBidder& bidder : bidders_) {
+    present_.gangs.push_back(present_gang(view, plan, bidder));
+    slices += present_.gangs.back().size();
+  }
+  present_.slices.reserve(slices);
+  for (std::size_t i = 0; i < bidders_.size(); ++i) {
+    add_bid(view, plan, bidders_[i], present_.gangs[i]);
+  }
   sort_bids();
 }
 
 // Sorts by falling worth per GPU.
 void HadarAuction::sort_bids() {
-  order_.clear();
-  for (std::uint32_t i = 0; i < bids_.size(); ++i) {
-    order_.push_back({.density = bids_[i].best() / bids_[i].gpus, .job = bids_[i].job, .bid = i});
+  sorting_.order.clear();
+  for (const HadarBid& bid : bids_) sorting_.order.add(falling_key(bid.best() / bid.gpus));
+  sorting_.bids.clear();
+  const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
+    return bids_[a].job < bids_[b].job;
+  };
+  for (const KeyOrder::Row& at : sorting_.order.rising(is_before)) {
+    sorting_.bids.push_back(bids_[at.row]);
   }
-  std::ranges::sort(order_, [](const Rank& a, const Rank& b) {
-    return a.density != b.density ? a.density > b.density : a.job < b.job;
-  });
-  sorted_bids_.clear();
-  for (const Rank& rank : order_) sorted_bids_.push_back(bids_[rank.bid]);
-  std::swap(bids_, sorted_bids_);
+  std::swap(bids_, sorting_.bids);
 }
 
 // Returns the job's gang; for a waiting resident or a pinned job, the GPUs with its memory, if those nodes
@@ -182,13 +191,25 @@ Gang HadarAuction::present_gang(const View& view, const Plan& plan,
   return is_up ? last : Gang();
 }
 
-void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder& bidder) {
+// Returns rate_on() the job's present gang.
+double HadarAuction::present_rate(const View& view, const Plan& plan, JobId job, Gang present) {
+  if (present.empty()) return 0;
+  const JobKinds::Speeds& speeds = kinds_.speeds(view, plan, job, gpus_of(present));
+  const Tier tier = view.cluster.tier_of(present);
+  double slowest = std::numeric_limits<double>::infinity();
+  for (Slice slice : present) {
+    slowest = std::min(slowest, speeds.rate(view.cluster.node_type[slice.node], tier));
+  }
+  return slowest;
+}
+
+void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder& bidder,
+                           Gang present) {
   const JobId job = bidder.job;
   const std::uint32_t gpus = bidder.gpus;
-  const Gang present = present_gang(view, plan, bidder);
   TypeMask present_types = 0;
   for (Slice slice : present) present_types |= type_bit(view.cluster.node_type[slice.node]);
-  const double present_rate = rate_on(view, job, present);
+  const double rate_there = present_rate(view, plan, job, present);
   HadarBid bid{.job = job,
                .gpus = gpus,
                .task_gpus = view.jobs.task_gpus[job],
@@ -199,15 +220,16 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
                .worth = {},
                .is_forked = bidder.copies > 1};
   const std::size_t first = worths_.size();
+  const JobKinds::Speeds& speeds = kinds_.speeds(view, plan, job, gpus);
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-    const std::array<double, kTiers> rates = rates_of(view, bidder, type);
+    const std::array<double, kTiers> rates = rates_of(view, bidder, speeds, type);
     double best = 0;
     for (std::size_t tier = 0; tier < kTiers && bid.task_gpus == 1; ++tier) {
       if (gpus <= reach_[type][tier]) best = std::max(best, rates[tier]);
     }
     for (double here : rates) {
       const bool is_faster =
-          plan.has_gang(job) && present_types == type_bit(type) && here > present_rate;
+          plan.has_gang(job) && present_types == type_bit(type) && here > rate_there;
       const double saved_s =
           is_faster ? saved_by_moving_s(bidder, here) : -to_move_on_s(bidder, here, best);
       const bool is_bound =
@@ -216,7 +238,7 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
     }
   }
   bid.worth = std::span(worths_).subspan(first);
-  if (!present.empty()) add_present(view, plan, present, present_rate, bidder, bid);
+  if (!present.empty()) add_present(view, plan, present, rate_there, bidder, bid);
   bids_.push_back(bid);
 }
 
@@ -227,9 +249,9 @@ void HadarAuction::add_present(const View& view, const Plan& plan, Gang present,
   bid.present_worth =
       worth(view, bidder, rate,
             pausing * to_seconds(options_.switch_cost) + saved_work_s(view, bidder, rate));
-  const std::size_t first = present_.size();
-  for (Slice slice : present) present_.push_back({slice.node, slice.gpus});
-  bid.present = Gang(present_).subspan(first);
+  const std::size_t first = present_.slices.size();
+  for (Slice slice : present) present_.slices.push_back({slice.node, slice.gpus});
+  bid.present = Gang(present_.slices).subspan(first);
   if (!options_.resident && !plan.is_pinned(bid.job)) return;
   const Gang last = view.jobs.last_gang(bid.job);
   const auto own = std::ranges::find(last, present[0].node, &Slice::node) - last.begin();

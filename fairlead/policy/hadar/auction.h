@@ -25,8 +25,10 @@
 // O(news).
 #pragma once
 
+#include "fairlead/base/key_order.h"
 #include "fairlead/policy/hadar/dual.h"
 #include "fairlead/policy/hadar/settled.h"
+#include "fairlead/policy/kit/job_kinds.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policy.h"
 #include "fairlead/policy/registry.h"
@@ -99,16 +101,22 @@ class HadarAuction {
 
   // Returns true if the present decision starts a round.
   bool in_round() const { return in_round_; }
+  // The kinds of the jobs, up to date during a decision.
+  JobKinds& kinds() { return kinds_; }
   // The jobs that the decision under way has placed or stopped so far; a job may come twice.
   std::span<const JobId> edited() const { return edited_; }
 
   void fields(Archive& archive);
 
  private:
-  struct Rank {
-    double density = 0;  // best worth per GPU
-    JobId job;
-    std::uint32_t bid = 0;
+  struct Sorting {
+    KeyOrder order;  // by falling worth per GPU
+    std::vector<HadarBid> bids;
+  };
+  // The present gangs of the bidders, and the slices that the bids point to.
+  struct Present {
+    std::vector<Gang> gangs;
+    std::vector<Slice> slices;
   };
 
   bool choose(const View& view, const Plan& plan, const Weigh& weigh, bool all);
@@ -116,7 +124,8 @@ class HadarAuction {
   void collect_bidders(const View& view, const Plan& plan, bool all);
   void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
   Gang present_gang(const View& view, const Plan& plan, const HadarBidder& bidder) const;
-  void add_bid(const View& view, const Plan& plan, const HadarBidder& bidder);
+  void add_bid(const View& view, const Plan& plan, const HadarBidder& bidder, Gang present);
+  double present_rate(const View& view, const Plan& plan, JobId job, Gang present);
   void add_present(const View& view, const Plan& plan, Gang present, double rate,
                    const HadarBidder& bidder, HadarBid& bid);
   void sort_bids();
@@ -140,16 +149,17 @@ class HadarAuction {
   // State of the present decision.
   bool in_round_ = false;
   std::vector<JobId> edited_;
+  JobKinds kinds_;       // from the view and the plan alone, so it is not saved
   SettledJobs settled_;  // from the view and the plan alone, so it is not saved
   std::optional<HadarDual> dual_;
   std::vector<HadarBidder> bidders_;
-  std::vector<HadarBid> bids_, sorted_bids_;
-  std::vector<Rank> order_;
+  std::vector<HadarBid> bids_;
+  Sorting sorting_;
   IdVector<GpuTypeId, std::array<std::uint32_t, kTiers>> reach_;
   std::size_t reach_nodes_ =
       0;  // nodes of the cluster when reach_ was measured; 0: reach_ is out of date
+  Present present_;
   std::vector<double> worths_;           // the bids point here
-  std::vector<Slice> present_;           // and here
   std::vector<std::uint32_t> capacity_;  // by type: GPUs on nodes that are up
   HadarFree free_;
   HadarClearing clearing_;

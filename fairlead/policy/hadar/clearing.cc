@@ -18,7 +18,9 @@ void HadarClearing::fit(const Cluster& cluster, std::span<const HadarBid> bids,
   for (const HadarBid& bid : bids) {
     for (GpuTypeId type : ids<GpuTypeId>(prices_.size())) best_.push_back(bid.best_on(type));
   }
-  for (int pass = 0; pass < kPasses; ++pass) {
+  // A price depends on the prices of the other types alone.
+  const int passes = prices_.size() == 1 ? 1 : kPasses;
+  for (int pass = 0; pass < passes; ++pass) {
     last_prices_ = prices_;
     for (GpuTypeId type : ids<GpuTypeId>(prices_.size())) {
       prices_[type.row()] = clear(cluster, bids, type, free.of_type[type]);

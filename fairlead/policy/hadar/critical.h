@@ -10,7 +10,9 @@
 
 #include "fairlead/policy/hadar/arrivals.h"
 #include "fairlead/policy/hadar/auction.h"
+#include "fairlead/solve/time_shares.h"
 
+#include <span>
 #include <vector>
 
 namespace fairlead {
@@ -24,7 +26,8 @@ class HadarCritical {
   // To be called in every decision.
   void hear(const View& view);
   // Gives critical jobs more weight than all others. REQUIRES: all jobs bid.
-  void put_first(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders);
+  void put_first(const View& view, const Plan& plan, JobKinds& kinds,
+                 std::vector<HadarBidder>& bidders);
 
   void fields(Archive& archive) { archive(arrivals_); }
 
@@ -35,8 +38,14 @@ class HadarCritical {
     HadarBidder* bidder = nullptr;
   };
 
+  void collect(const View& view, const Plan& plan, JobKinds& kinds,
+               std::span<const HadarBidder> bidders);
+  double least_time_s() const;
+
   const double fraction_;
   HadarArrivals arrivals_;
+  ShareProblem everything_;      // to do all present work soonest
+  std::vector<double> alone_s_;  // by bidder: time left on its fastest type, with all its copies
   std::vector<Part> parts_;
 };
 

@@ -64,6 +64,7 @@ void HadarDual::begin(const Round& round) {
   draft_count_ = 1;
   Draft& first = drafts_.front();
   first.free = round.free;
+  first.free.index(cluster_, gangs_.order());
   first.key = 0;
   first.gpus = 0;
   for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {

@@ -33,7 +33,7 @@ struct HadarSearch {
 
 class HadarDual {
  public:
-  // The cluster must outlive it. REQUIRES: search.beam > 0.
+  // The cluster must outlive it, with the nodes that it has now. REQUIRES: search.beam > 0.
   HadarDual(const Cluster& cluster, const HadarSearch& search);
 
   // The input of one round; it must outlive the call.
@@ -52,6 +52,7 @@ class HadarDual {
   Gang gang(std::size_t bid) const;
   double payoff(std::size_t bid) const { return chosen_[bid].payoff; }
   double worth() const { return worth_; }
+  std::size_t nodes() const { return gangs_.order().place.size(); }
   const HadarFree& free() const { return free_; }
 
  private:

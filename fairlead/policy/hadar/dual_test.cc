@@ -211,6 +211,7 @@ PlainDraft plainly_solved(const HadarStage& stage, const HadarDual::Round& round
     gains[i] = gains[i + 1] + round.clearing.gain(i);
   }
   std::vector<PlainDraft> drafts = {{.free = stage.free, .gangs = {}}};
+  drafts.front().free.index(stage.cluster, gangs.order());
   for (std::size_t i = 0; i < stage.bids.size(); ++i) {
     std::vector<PlainDraft> children;
     gangs.ask(stage.bids[i]);

@@ -1,10 +1,25 @@
 #include "fairlead/policy/hadar/gangs.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
 namespace fairlead {
+namespace {
+
+constexpr std::uint32_t kBits = 64;
+
+std::size_t words_for(std::size_t nodes) { return (nodes + kBits - 1) / kBits; }
+
+// Sets the place of each node.
+void number(HadarOrder& order) {
+  for (const std::vector<NodeId>& nodes : order.nodes) {
+    for (std::uint32_t place = 0; place < nodes.size(); ++place) order.place[nodes[place]] = place;
+  }
+}
+
+}  // namespace
 
 void HadarFree::sum(const Cluster& cluster) {
   of_type.clear();
@@ -18,25 +33,56 @@ void HadarFree::sum(const Cluster& cluster) {
   }
 }
 
+void HadarFree::index(const Cluster& cluster, const HadarOrder& order) {
+  order_ = &order;
+  first_word_.resize(order.nodes.size());
+  std::size_t words = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(order.nodes.size())) {
+    first_word_[type] = words;
+    words += words_for(order.nodes[type].size()) * (std::size_t{cluster.node_gpus_max} + 1);
+  }
+  words_.assign(words, 0);
+  for (NodeId node : ids<NodeId>(on.size())) {
+    const std::uint32_t place = order.place[node];
+    word(cluster.node_type[node], on[node], place) |= std::uint64_t{1} << place % kBits;
+  }
+}
+
+std::uint64_t& HadarFree::word(GpuTypeId type, std::size_t gpus, std::uint32_t place) {
+  return words_[first_word_[type] + gpus * words_for(order_->nodes[type].size()) + place / kBits];
+}
+
+NodeId HadarFree::first_with(GpuTypeId type, std::size_t gpus) const {
+  const std::vector<NodeId>& nodes = order_->nodes[type];
+  std::size_t at = first_word_[type] + gpus * words_for(nodes.size());
+  const std::size_t begin = at;
+  while (words_[at] == 0) ++at;
+  return nodes[(at - begin) * kBits + static_cast<std::size_t>(std::countr_zero(words_[at]))];
+}
+
+void HadarFree::set(const Cluster& cluster, NodeId node, std::uint32_t gpus) {
+  const GpuTypeId type = cluster.node_type[node];
+  --nodes_with[type][on[node]];
+  ++nodes_with[type][gpus];
+  if (order_ != nullptr) {
+    const std::uint32_t place = order_->place[node];
+    const std::uint64_t bit = std::uint64_t{1} << place % kBits;
+    word(type, on[node], place) &= ~bit;
+    word(type, gpus, place) |= bit;
+  }
+  of_type[type] += gpus - on[node];
+  on[node] = static_cast<std::uint16_t>(gpus);
+}
+
 void HadarFree::take(const Cluster& cluster, Gang gang) {
   for (Slice slice : gang) {
     FL_DCHECK(on[slice.node] >= slice.gpus);
-    const GpuTypeId type = cluster.node_type[slice.node];
-    --nodes_with[type][on[slice.node]];
-    on[slice.node] = static_cast<std::uint16_t>(on[slice.node] - slice.gpus);
-    ++nodes_with[type][on[slice.node]];
-    of_type[type] -= slice.gpus;
+    set(cluster, slice.node, std::uint32_t{on[slice.node]} - slice.gpus);
   }
 }
 
 void HadarFree::give(const Cluster& cluster, Gang gang) {
-  for (Slice slice : gang) {
-    const GpuTypeId type = cluster.node_type[slice.node];
-    --nodes_with[type][on[slice.node]];
-    on[slice.node] = static_cast<std::uint16_t>(on[slice.node] + slice.gpus);
-    ++nodes_with[type][on[slice.node]];
-    of_type[type] += slice.gpus;
-  }
+  for (Slice slice : gang) set(cluster, slice.node, std::uint32_t{on[slice.node]} + slice.gpus);
 }
 
 bool HadarFree::has(Gang gang, std::span<const std::uint64_t> gpu_masks) const {
@@ -59,16 +105,16 @@ double HadarBid::best_on(GpuTypeId type) const {
 double HadarBid::best() const { return std::max(present_worth, *std::ranges::max_element(worth)); }
 
 HadarGangs::HadarGangs(const Cluster& cluster, bool mixed)
-    : cluster_(cluster),
-      mixed_(mixed),
-      nodes_(cluster.type_names.size()),
-      present_worth_(cluster.nodes()) {
+    : cluster_(cluster), mixed_(mixed), present_worth_(cluster.nodes()) {
+  order_.nodes.resize(cluster.type_names.size());
+  order_.place.resize(cluster.nodes());
   for (std::uint32_t gpus : cluster.type_gpus) type_gpus_max_ = std::max(type_gpus_max_, gpus);
   std::vector<std::vector<NodeId>> hosts(cluster.hosts);
   for (NodeId node : ids<NodeId>(cluster.nodes())) {
     hosts[cluster.node_host[node].row()].push_back(node);
-    nodes_[cluster.node_type[node].row()].push_back(node);
+    order_.nodes[cluster.node_type[node]].push_back(node);
   }
+  number(order_);
   for (std::vector<NodeId>& host : hosts) {
     if (host.size() > 1) hosts_.push_back(std::move(host));
   }
@@ -87,10 +133,11 @@ void HadarGangs::begin(std::span<const HadarBid> bids) {
   // Between rounds most bids are of new jobs: the nodes then stay in the order of their rows.
   const bool was_by_row = std::exchange(is_by_row_, !has_present);
   if (was_by_row && is_by_row_) return;
-  for (std::vector<NodeId>& nodes : nodes_) {
+  for (std::vector<NodeId>& nodes : order_.nodes) {
     std::ranges::sort(nodes, {},
                       [&](NodeId node) { return std::pair(present_worth_[node], node); });
   }
+  number(order_);
 }
 
 void HadarGangs::ask(const HadarBid& bid) {
@@ -160,8 +207,7 @@ NodeId HadarGangs::tightest(const Ask& ask, GpuTypeId type) const {
   std::size_t gpus = ask.bid.gpus;
   while (gpus < nodes_with.size() && nodes_with[gpus] == 0) ++gpus;
   if (gpus >= nodes_with.size()) return {};
-  return *std::ranges::find_if(nodes_[type.row()],
-                               [&](NodeId node) { return ask.free.on[node] == gpus; });
+  return ask.free.first_with(type, gpus);
 }
 
 void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {

@@ -17,8 +17,8 @@
 // least of these worths, because its slowest member sets the pace. So the worths include the
 // costs of communication and of a switch, and no gang needs to be timed here.
 //
-// ask: O(types log types). find: O(nodes of wanted types x slices of the largest gang), of all types for
-// mixes. No allocation once warm.
+// ask: O(types log types). find, per wanted type: O(nodes / 64) for a gang on one node; O(nodes x slices of the
+// gang) for one on several, and for mixes over all types. No allocation once warm.
 #pragma once
 
 #include "fairlead/model/levels.h"
@@ -31,6 +31,12 @@
 
 namespace fairlead {
 
+// The nodes of each type in the order in which equally tight ones are taken.
+struct HadarOrder {
+  IdVector<GpuTypeId, std::vector<NodeId>> nodes;
+  IdVector<NodeId, std::uint32_t> place;  // row of the node in `nodes`
+};
+
 // GPUs that a draft of a round has not given out.
 struct HadarFree {
   IdVector<NodeId, std::uint16_t> on;
@@ -42,11 +48,28 @@ struct HadarFree {
 
   // Makes the sums. O(nodes).
   void sum(const Cluster& cluster);
+  // Makes first_with() ready. The order must outlive this object and its copies, and stay as it is.
+  // O(nodes x GPUs of a node / 64).
+  void index(const Cluster& cluster, const HadarOrder& order);
+  // Returns the first node of the type in the order with that many GPUs free. O(nodes / 64).
+  // REQUIRES: index() was called, and there is such a node.
+  NodeId first_with(GpuTypeId type, std::size_t gpus) const;
+  // O(slices).
   void take(const Cluster& cluster, Gang gang);
   void give(const Cluster& cluster, Gang gang);
   // Returns true if the gang is free; if masks are given, one for each slice, those very GPUs.
   bool has(Gang gang, std::span<const std::uint64_t> gpu_masks = {}) const;
   void keep(Gang gang, std::span<const std::uint64_t> gpu_masks);
+
+ private:
+  void set(const Cluster& cluster, NodeId node, std::uint32_t gpus);
+  std::uint64_t& word(GpuTypeId type, std::size_t gpus, std::uint32_t place);
+
+  const HadarOrder* order_ = nullptr;
+  // Bits of the nodes of a type by place, by free GPUs: row `gpus` of a type has words_of(type) words from
+  // first_word_[type] + gpus * words_of(type) on.
+  std::vector<std::uint64_t> words_;
+  IdVector<GpuTypeId, std::size_t> first_word_;
 };
 
 // The demand of a job, and its worth of gangs.
@@ -85,12 +108,14 @@ struct HadarGang {
 class HadarGangs {
  public:
   // `mixed`: gangs may have several types; else only gangs larger than every type. The cluster must
-  // outlive it.
+  // outlive it, with the nodes that it has now.
   HadarGangs(const Cluster& cluster, bool mixed);
 
   // Starts a round with these bids, for the worth of their present gangs. O(nodes + bids and their
   // slices), and O(nodes log nodes) if a bid of this round or the last is of a job with a gang.
   void begin(std::span<const HadarBid> bids);
+  // The nodes of the round, in order of rising present worth.
+  const HadarOrder& order() const { return order_; }
   // Sets the bid of the next finds, which it must outlive.
   void ask(const HadarBid& bid);
   // The gangs to find besides mixes: gangs of one type, by type, and the present one.
@@ -99,7 +124,7 @@ class HadarGangs {
     bool present = true;
   };
   // Returns the gangs that `free` has for the bid. They and their slices are valid until the next
-  // find.
+  // find. REQUIRES: `free` is indexed by order().
   std::span<const HadarGang> find(const HadarFree& free, const HadarPrices& prices) {
     return find(free, prices, Wanted());
   }
@@ -120,7 +145,7 @@ class HadarGangs {
   // allowed section has.
   std::optional<NodeRange> narrowest(const Ask& ask, TypeMask types) const;
   void offer_nodes(const Ask& ask, TypeMask wanted);
-  NodeId tightest(const Ask& ask, GpuTypeId type) const;  // none: no node has room. O(nodes)
+  NodeId tightest(const Ask& ask, GpuTypeId type) const;  // none: no node has room
   void offer_host_mix(const Ask& ask);
   void offer_spread_mix(const Ask& ask);
   // Takes up to `gpus` GPUs of the type, on few nodes; returns the number still missing.
@@ -133,12 +158,12 @@ class HadarGangs {
   const bool mixed_;
   std::uint32_t type_gpus_max_ = 0;
   std::vector<std::vector<NodeId>> hosts_;  // those with several nodes
-  std::vector<std::vector<NodeId>> nodes_;  // by type, in order of rising present worth
+  HadarOrder order_;                        // nodes by rising present worth
   const HadarBid* bid_ = nullptr;           // the present bid
   std::vector<GpuTypeId> types_;            // types that it can run on, in order of falling worth
   std::vector<GpuTypeId> free_types_;       // the available ones among them
   IdVector<NodeId, double> present_worth_;  // worth to bidders of their gangs on the node
-  bool is_by_row_ = true;                   // nodes_ are in the order of their rows
+  bool is_by_row_ = true;                   // the nodes are in the order of their rows
   std::vector<HadarGang> found_;
   std::vector<Slice> slices_;
 };

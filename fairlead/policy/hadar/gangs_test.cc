@@ -16,8 +16,10 @@ using Found = std::vector<std::pair<std::vector<Slice>, double>>;
 Found found(const HadarStage& stage, const HadarBid& bid, bool mixed = true) {
   HadarGangs gangs(stage.cluster, mixed);
   Found all;
+  HadarFree free = stage.free;
+  free.index(stage.cluster, gangs.order());
   gangs.ask(bid);
-  for (const HadarGang& gang : gangs.find(stage.free, stage.prices)) {
+  for (const HadarGang& gang : gangs.find(free, stage.prices)) {
     all.emplace_back(slices(gangs.slices(gang)), gang.worth);
   }
   return all;
@@ -43,6 +45,7 @@ TEST(HadarGangs, OfEquallyTightNodesTheOneWhoseJobsWouldPayLeastIsTaken) {
   HadarGangs gangs(stage.cluster, true);
   for (const NodeId expected : {n2, n1, n0}) {  // no bidder has n2
     gangs.begin(stage.bids);
+    stage.free.index(stage.cluster, gangs.order());
     gangs.ask(newcomer);
     const std::vector<Slice> taken = slices(gangs.slices(gangs.find(stage.free, stage.prices)[0]));
     EXPECT_EQ(taken, (std::vector<Slice>{{expected, 4}}));
@@ -57,6 +60,7 @@ TEST(HadarGangs, OnlyWhatIsWantedIsFound) {
   bid.present = present;
   bid.present_worth = 7;
   HadarGangs gangs(stage.cluster, true);
+  stage.free.index(stage.cluster, gangs.order());
   gangs.ask(bid);
   EXPECT_EQ(gangs.find(stage.free, stage.prices).size(), 3U);
   const auto slow = gangs.find(stage.free, stage.prices, {.types = 0b10, .present = false});
@@ -148,6 +152,7 @@ TEST(HadarGangs, APayoffIsTheWorthLessThePriceOfEveryGpu) {
   HadarStage stage("1xV100:2");
   stage.set_prices(1, 4);
   HadarGangs gangs(stage.cluster, true);
+  stage.free.index(stage.cluster, gangs.order());
   gangs.ask(stage.bid(2, {3}));
   EXPECT_DOUBLE_EQ(gangs.find(stage.free, stage.prices)[0].payoff, 4);
   const Slice taken[] = {{n0, 1}};

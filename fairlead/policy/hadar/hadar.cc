@@ -52,15 +52,17 @@ void Hadar::decide(const View& view, Plan& plan) {
   critical_.hear(view);
   auction_.decide(view, plan, [&](std::vector<HadarBidder>& bidders, bool all) {
     weigh(view, bidders);
-    if (all) critical_.put_first(view, plan, bidders);
+    if (all) critical_.put_first(view, plan, auction_.kinds(), bidders);
   });
 }
 
 void Hadar::weigh(const View& view, std::vector<HadarBidder>& bidders) const {
   for (HadarBidder& bidder : bidders) {
     const double remaining_s = to_seconds(bidder.remaining);
-    const double age_s = to_seconds(view.now - view.jobs.arrival[bidder.job]);
-    const double slowdown = (age_s + remaining_s) / to_seconds(view.work.total(bidder.job));
+    const auto slowdown = [&] {
+      const double age_s = to_seconds(view.now - view.jobs.arrival[bidder.job]);
+      return (age_s + remaining_s) / to_seconds(view.work.total(bidder.job));
+    };
     switch (utility_) {
       case Utility::kJct:
         // DEVIATION: for the average completion time, the paper's family maximises work / time,
@@ -69,13 +71,13 @@ void Hadar::weigh(const View& view, std::vector<HadarBidder>& bidders) const {
             3600 / (std::max(remaining_s, to_seconds(kLeastWork)) * view.jobs.gpus[bidder.job]);
         break;
       case Utility::kThroughput:
-        bidder.weight = 1 / slowdown;
+        bidder.weight = 1 / slowdown();
         break;
       case Utility::kMakespan:
         bidder.weight = remaining_s / 3600;
         break;
       case Utility::kFtf:
-        bidder.weight = slowdown * slowdown * slowdown * slowdown;
+        bidder.weight = slowdown() * slowdown() * slowdown() * slowdown();
         break;
     }
   }

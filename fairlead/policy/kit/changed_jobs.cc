@@ -6,7 +6,7 @@
 
 namespace fairlead {
 
-bool ChangedJobs::speeds_changed(const View& view, const Plan& plan) {
+bool ChangedSpeeds::update(const View& view, const Plan& plan) {
   const std::size_t types = view.cluster.type_names.size();
   const std::uint64_t revision = view.speed.revision();
   bool changed = capacity_.size() != types || revision_ != revision;

@@ -14,6 +14,17 @@
 
 namespace fairlead {
 
+// Reports changes of measured speeds, and of the GPUs of a type that are up.
+class ChangedSpeeds {
+ public:
+  // Returns true in the first call, and if something changed since the last call. O(types).
+  bool update(const View& view, const Plan& plan);
+
+ private:
+  std::uint64_t revision_ = 0;
+  std::vector<std::uint32_t> capacity_;  // GPUs up, by type; empty before the first call
+};
+
 class ChangedJobs {
  public:
   // Calls set(job) for each job with news, and for each of `edited`: the jobs that the plan placed or
@@ -22,7 +33,7 @@ class ChangedJobs {
   template <class Reset, class Set>
   void update(const View& view, const Plan& plan, std::span<const JobId> edited, const Reset& reset,
               const Set& set) {
-    if (speeds_changed(view, plan)) {
+    if (speeds_.update(view, plan)) {
       reset();
       for (JobId job : view.running) set(job);
       for (JobId job : view.waiting) set(job);
@@ -35,10 +46,7 @@ class ChangedJobs {
   }
 
  private:
-  bool speeds_changed(const View& view, const Plan& plan);
-
-  std::uint64_t revision_ = 0;
-  std::vector<std::uint32_t> capacity_;  // GPUs up, by type; empty before the first call
+  ChangedSpeeds speeds_;
 };
 
 }  // namespace fairlead

@@ -1,0 +1,59 @@
+#include "fairlead/policy/kit/job_kinds.h"
+
+#include "fairlead/model/known_speed.h"
+
+#include <algorithm>
+
+namespace fairlead {
+namespace {
+
+JobKinds::Speeds measured(const View& view, const Plan& plan, JobId job, std::uint32_t gpus) {
+  JobKinds::Speeds speeds{.gpus = gpus};
+  double sum = 0;
+  double up = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    for (std::size_t tier = 0; tier < kTiers; ++tier) {
+      const auto rate = view.speed.rate(job, type, gpus, Tier(tier));
+      speeds.rates.push_back(rate.value_or(Rate{}).value());
+    }
+    const double best = speeds.rate(type, view.speed.best_tier(gpus));
+    if ((view.jobs.types[job] & type_bit(type)) == 0 || !(best > 0)) continue;
+    sum += best * plan.free().capacity(type);
+    up += plan.free().capacity(type);
+  }
+  speeds.mean = up > 0 ? sum / up : 0;
+  return speeds;
+}
+
+}  // namespace
+
+void JobKinds::update(const View& view, const Plan& plan) {
+  if (!changed_.update(view, plan)) return;
+  ++revision_;
+  for (std::vector<Speeds>& kind : speeds_) kind.clear();
+}
+
+std::uint32_t JobKinds::row(const View& view, JobId job) {
+  if (!row_.has(job)) row_.resize(view.jobs.size(), kNone);
+  if (row_[job] != kNone) return row_[job];
+  const auto next = static_cast<std::uint32_t>(speeds_.size());
+  const Key key{.alike = view.speed.alike(job),
+                .types = view.jobs.types[job],
+                .gpus_min = view.jobs.gpus_min[job],
+                .gpus_max = view.jobs.gpus_max[job],
+                .task_gpus = view.jobs.task_gpus[job],
+                .required = view.jobs.closeness[job].required};
+  const auto [found, is_new] = rows_.try_emplace(key, next);
+  if (is_new) speeds_.emplace_back();
+  return row_[job] = found->second;
+}
+
+const JobKinds::Speeds& JobKinds::speeds(const View& view, const Plan& plan, JobId job,
+                                         std::uint32_t gpus) {
+  std::vector<Speeds>& kind = speeds_[row(view, job)];
+  const auto found = std::ranges::find(kind, gpus, &Speeds::gpus);
+  if (found != kind.end()) return *found;
+  return kind.emplace_back(measured(view, plan, job, gpus));
+}
+
+}  // namespace fairlead
