@@ -32,6 +32,14 @@ struct Memory {  // nvmlMemory_t
   unsigned long long used;
 };
 
+// The results of nvmlDeviceGetRemappedRows: rows of the memory that were replaced after ECC errors.
+struct RemappedRows {
+  unsigned corrected;
+  unsigned uncorrected;
+  unsigned pending;
+  unsigned failed;
+};
+
 struct Utilization {  // nvmlUtilization_t
   unsigned gpu;
   unsigned memory;
@@ -62,6 +70,7 @@ class Library : public Nvml {
         find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);
     find("nvmlDeviceGetUtilizationRates", utilization_);
     find("nvmlDeviceGetMemoryInfo", memory_);
+    find("nvmlDeviceGetRemappedRows", remapped_);
     if (const int status = init_(); status != kSuccess)
       return input_error("the NVIDIA driver does not answer (NVML error {})", status);
     is_up_ = true;
@@ -121,11 +130,16 @@ class Library : public Nvml {
                  ? "the NVIDIA driver no longer lists it"
                  : fmt::format("the NVIDIA driver has an error for it (NVML error {})", status);
     }
-    if (memory_ == nullptr) return {};
     Memory memory{};
-    const int status = memory_(device, &memory);
-    if (status == kSuccess || status == kNotSupported || status == kNoPermission) return {};
-    return fmt::format("the NVIDIA driver has an error for it (NVML error {})", status);
+    const int status = memory_ == nullptr ? kSuccess : memory_(device, &memory);
+    if (status != kSuccess && status != kNotSupported && status != kNoPermission)
+      return fmt::format("the NVIDIA driver has an error for it (NVML error {})", status);
+    RemappedRows rows{};
+    const bool has_rows =
+        remapped_ != nullptr && remapped_(device, &rows.corrected, &rows.uncorrected, &rows.pending,
+                                          &rows.failed) == kSuccess;
+    return has_rows && rows.failed != 0 ? "its memory has errors that the driver could not repair"
+                                        : "";
   }
 
  private:
@@ -147,6 +161,8 @@ class Library : public Nvml {
   int (*processes_)(Device, unsigned*, void*) = nullptr;  // fills ProcessInfo rows; may be missing
   int (*utilization_)(Device, void*) = nullptr;           // fills a Utilization; may be missing
   int (*memory_)(Device, void*) = nullptr;                // fills a Memory; may be missing
+  // Drivers before 450 have no such function.
+  int (*remapped_)(Device, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
 };
 
 }  // namespace

@@ -65,6 +65,10 @@ TEST_F(NvmlTest, TellsWhichGpusAreOutOfService) {
   EXPECT_EQ(nvml->error("GPU-a"), "the NVIDIA driver has an error for it (NVML error 999)");
   say("gpu GPU-a 0 A\nfail nvmlDeviceGetMemoryInfo 3\n");  // it has no such query
   EXPECT_EQ(nvml->error("GPU-a"), "");
+  say("gpu GPU-a 0 A\ngpu GPU-b 0 B\nremap GPU-a\nremap GPU-b\n"
+      "fail nvmlDeviceGetRemappedRows 3 GPU-b\n");
+  EXPECT_EQ(nvml->error("GPU-a"), "its memory has errors that the driver could not repair");
+  EXPECT_EQ(nvml->error("GPU-b"), "");
 }
 
 TEST_F(NvmlTest, AListMayBeLong) {

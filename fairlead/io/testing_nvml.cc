@@ -3,6 +3,7 @@
 //
 //   gpu UUID BUSY_PERCENT NAME...   a GPU, in order
 //   process UUID PID                that computes on it
+//   remap UUID                      a row of its memory could not be remapped
 //   fail FUNCTION CODE [UUID]       the function returns that error, for that GPU or for all
 //
 // Without the file, nvmlInit_v2 fails as if the driver were not loaded.
@@ -24,6 +25,7 @@ constexpr int kDriverNotLoaded = 9;
 struct Gpu {
   std::string uuid, name;
   unsigned busy = 0;
+  bool has_bad_memory = false;
   std::vector<unsigned> pids;
 };
 
@@ -64,6 +66,9 @@ Driver driver() {
       words >> pid;
       for (Gpu& gpu : now.gpus)
         if (gpu.uuid == first) gpu.pids.push_back(pid);
+    } else if (what == "remap") {
+      for (Gpu& gpu : now.gpus)
+        if (gpu.uuid == first) gpu.has_bad_memory = true;
     } else if (what == "fail") {
       Driver::Failure failure{.function = first};
       words >> failure.code >> failure.uuid;
@@ -168,6 +173,16 @@ int nvmlDeviceGetMemoryInfo(void* device, void* memory) {
   if (gpu == nullptr) return kInvalidArgument;
   *static_cast<Memory*>(memory) = {1ULL << 34, 1ULL << 34, 0};
   return now.failure_of("nvmlDeviceGetMemoryInfo", gpu->uuid);
+}
+
+int nvmlDeviceGetRemappedRows(void* device, unsigned* corrected, unsigned* uncorrected,
+                              unsigned* pending, unsigned* failed) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  if (gpu == nullptr) return kInvalidArgument;
+  *corrected = *uncorrected = *pending = 0;
+  *failed = gpu->has_bad_memory ? 1 : 0;
+  return now.failure_of("nvmlDeviceGetRemappedRows", gpu->uuid);
 }
 
 int nvmlDeviceGetUtilizationRates(void* device, void* rates) {
