@@ -333,7 +333,10 @@ TaskReports SimIo::reports(TaskId task, std::uint64_t output_from) {
   if (!call(IoCall::kProgress)) return {};
   settle_tasks();
   const SimTask* found = tasks_.find(task);
-  return {.progress = tasks_.progress(now_, task),
+  const bool is_silent = found != nullptr && found->work.is_silent;
+  std::string progress = tasks_.progress(now_, task);
+  return {.progress = is_silent ? std::string() : progress,
+          .steps = is_silent ? progress : std::string(),
           .output_begin = output_from,
           .can_save = found != nullptr && found->work.on_term == SimWork::OnTerm::kCheckpoint};
 }

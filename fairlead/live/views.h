@@ -5,10 +5,12 @@
 #include "fairlead/http/prometheus.h"
 #include "fairlead/live/backend_facts.h"
 #include "fairlead/live/job_book.h"
+#include "fairlead/model/known_speed.h"
 #include "fairlead/policy/policy.h"
 
 #include <nlohmann/json.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +48,8 @@ struct Views {
   nlohmann::json job(JobId job, Time now) const;
   // O((users + jobs) log users).
   nlohmann::json users(Time now) const;
+  // Returns the learned speeds of models (KnownSpeed::learned). O(speeds).
+  nlohmann::json models(std::span<const LearnedSpeed> speeds) const;
   // Adds the families about users: GPU time, entitlement, GPUs in use. Costs as users().
   void add_user_metrics(PrometheusText& text, Time now) const;
 
