@@ -26,8 +26,9 @@ Command add_report(CLI::App& root);
 Command add_replay(CLI::App& root);
 Command add_policies(CLI::App& root);
 Command add_clusters(CLI::App& root);
-Command add_models(CLI::App& root);
 Command add_torture(CLI::App& root);
+// Adds `models` with its subcommands.
+std::vector<Command> add_models(CLI::App& root);
 // inspect, convert and generate, below one `trace`.
 std::vector<Command> add_trace(CLI::App& root);
 // slurm and kubernetes, below one `import`.

@@ -161,6 +161,29 @@ std::string users_text(const std::vector<UserAnswer>& users, TextStyle style) {
   return table.text(style);
 }
 
+std::string models_text(const ClusterAnswer& cluster, const std::vector<ModelAnswer>& models,
+                        TextStyle style) {
+  using enum Align;
+  Table table({{"USER", kLeft},
+               {"MODEL", kLeft},
+               {"GPU TYPE", kLeft},
+               {"GPUS"},
+               {"TIER", kLeft},
+               {"SPEED"},
+               {"MEASURED"},
+               {"CONFIDENCE"},
+               {"LAST"}});
+  for (const ModelAnswer& model : models) {
+    table.add_row(
+        {model.user, model.model, model.gpu_type, count_text(model.gpus), model.tier,
+         fmt::format("{:.3g}", model.speed), fmt::format("{} x", model.measurements),
+         percent_text(model.confidence),
+         span_text(std::max<std::int64_t>(0, cluster.now_unix_ms - model.measured_unix_ms)) +
+             " ago"});
+  }
+  return table.text(style);
+}
+
 int exit_code_of(const JobAnswer& job) {
   if (job.state == "finished") return 0;
   if (job.signal.value_or(0) > 0) return static_cast<int>(128 + *job.signal);

@@ -21,6 +21,9 @@ std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer
 // Returns a row for each GPU and its job.
 std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                       TextStyle style);
+// Returns a row for each learned speed.
+std::string models_text(const ClusterAnswer& cluster, const std::vector<ModelAnswer>& models,
+                        TextStyle style);
 std::string users_text(const std::vector<UserAnswer>& users, TextStyle style);
 
 // Returns the exit status of a job's command, as shells do: its exit code, or 128 + the signal that ended it. REQUIRES:

@@ -29,6 +29,18 @@ std::vector<JobAnswer> jobs() {
      "since_unix_ms": 0, "gpu_s": 61, "on": [{"node": "K80", "gpus": [2]}]}]})"));
 }
 
+TEST(LiveText, ALearnedSpeedHasItsCountAndConfidence) {
+  const auto models = model_answers(json::parse(R"({"models": [
+    {"user": "bob", "model": "train.py", "gpu_type": "K80", "gpus": 2, "tier": "node", "speed": 0.25,
+     "measurements": 3, "confidence": 0.8, "measured_unix_ms": 9940000},
+    {"user": "ann", "model": "vgg", "gpu_type": "V100", "gpus": 1, "tier": "pair", "speed": 1,
+     "measurements": 1, "confidence": 0.6667, "measured_unix_ms": 10000001}]})"));
+  EXPECT_EQ(models_text(cluster(), models, TextStyle::kPlain),
+            "USER  MODEL     GPU TYPE  GPUS  TIER  SPEED  MEASURED  CONFIDENCE    LAST\n"
+            "ann   vgg       V100         1  pair      1       1 x      66.7 %  0s ago\n"
+            "bob   train.py  K80          2  node   0.25       3 x      80.0 %  1m ago\n");
+}
+
 TEST(LiveText, AJobThatLeavesItsGpusIdleIsNamed) {
   auto with = jobs();
   with[0].idle_s = 840;

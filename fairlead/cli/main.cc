@@ -51,9 +51,9 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
   commands.push_back(add_agent(root));
   for (CLI::App* app : all_of(root)) app->group(kRunJobs);
   for (auto* add : {add_simulate, add_compare, add_reproduce, add_report, add_replay, add_policies,
-                    add_clusters, add_models, add_torture})
+                    add_clusters, add_torture})
     commands.push_back(add(root));
-  for (auto* add : {add_import, add_trace})
+  for (auto* add : {add_models, add_import, add_trace})
     for (Command& command : add(root)) commands.push_back(std::move(command));
   for (Command& command : add_journal(root)) commands.push_back(std::move(command));
   for (CLI::App* app : all_of(root))

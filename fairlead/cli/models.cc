@@ -1,6 +1,8 @@
-// `fairlead models`: shows and checks the tables of models and of GPU types.
+// `fairlead models`: shows and checks the tables of models and of GPU types, and the speeds that a daemon has learned.
 
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/daemon.h"
+#include "fairlead/cli/live_text.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/report/json.h"
@@ -24,6 +26,9 @@ constexpr std::string_view kGpuTypes = "gpu-types";
 struct Flags {
   std::string name;
   std::string cluster;
+  std::string socket;
+  std::string user;
+  std::vector<std::string> models;
   bool json = false;
 };
 
@@ -238,7 +243,49 @@ Status list_tables(bool as_json) {
   return {};
 }
 
+Status show_learned(Daemon& daemon, bool as_json) {
+  FL_TRY_ASSIGN(answer, daemon.get("/v1/models"));
+  if (as_json) {
+    fmt::print("{}", json_text(answer));
+    return {};
+  }
+  FL_TRY_ASSIGN(cluster, daemon.cluster());
+  const std::vector<ModelAnswer> models = model_answers(answer);
+  if (models.empty()) {
+    fmt::print("The daemon has measured no speed yet.\n");
+    return {};
+  }
+  fmt::print(
+      "{}\nSPEED is of a GPU, relative to the first speed that was measured for the model.\n",
+      models_text(cluster, models, stdout_style()));
+  return {};
+}
+
+// Lists the tables of the program, below the speeds that a daemon has learned if there is one.
+Status list_all(const Flags& flags) {
+  if (!flags.json) {
+    Result<Daemon> daemon = Daemon::connect(flags.socket);
+    if (!daemon && !flags.socket.empty()) return tl::unexpected(daemon.error());
+    if (daemon) {
+      FL_TRY(show_learned(*daemon, false));
+      fmt::print("\n");
+    }
+  }
+  return list_tables(flags.json);
+}
+
+Status forget(const Flags& flags) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  const std::string user = flags.user.empty() ? own_name() : flags.user;
+  for (const std::string& model : flags.models)
+    FL_TRY(daemon.post("/v1/models/forget", {{"user", user}, {"model", model}}));
+  return {};
+}
+
 constexpr std::string_view kHelp =
+    "`fairlead models` lists the speeds that the daemon of this machine has learned, if there is\n"
+    "one, and the tables of this program.\n"
+    "\n"
     "A table of models has the training speed of each model on each GPU type; --set models=TABLE\n"
     "or FILE of simulate and compare takes one (default: the table slides). Only jobs whose model\n"
     "has a name in the table take its speeds. A missing GPU type of a model is an error if it\n"
@@ -255,27 +302,46 @@ constexpr std::string_view kHelp =
     "\n"
     "Examples:\n"
     "  fairlead models\n"
+    "  fairlead models forget train.py\n"
     "  fairlead models modern\n"
     "  fairlead models gpu-types\n"
     "  fairlead models measured.csv --cluster 4xA100:8,2xH100:8\n";
 
 }  // namespace
 
-Command add_models(CLI::App& root) {
-  CLI::App* app =
-      root.add_subcommand("models", "List the tables of models, or show and check one or a file");
+// The subcommands come before `models`, because the first one named is run.
+std::vector<Command> add_models(CLI::App& root) {
+  CLI::App* app = root.add_subcommand(
+      "models", "List learned speeds and tables of models, or show and check a table or file");
   const auto flags = std::make_shared<Flags>();
   app->add_option("NAME", flags->name, "a table, a file, or gpu-types");
   app->add_option("--cluster", flags->cluster, "also print its GPU types that each model lacks")
       ->type_name("FILE|NAME|SHORTHAND");
-  app->add_flag("--json", flags->json, "print JSON instead of tables");
+  app->add_flag("--json", flags->json, "print JSON instead of tables; without a NAME, of tables");
+  add_socket_flag(*app, flags->socket);
   app->footer(std::string(kHelp));
-  return {app, [flags]() -> Status {
-            if (flags->name.empty()) return list_tables(flags->json);
-            if (flags->name != kGpuTypes) return show_table(*flags);
-            show_gpu_types(flags->json);
-            return {};
-          }};
+  CLI::App* learned = app->add_subcommand(
+      "learned", "List the speeds that the daemon of this machine has measured");
+  learned->fallthrough();  // the flags of `models`
+  CLI::App* forgets = app->add_subcommand(
+      "forget", "Forget the measured speeds of models; those on GPUs that run are measured again");
+  forgets->fallthrough();
+  forgets->add_option("MODEL", flags->models, "the models, as `fairlead models` calls them")
+      ->required();
+  forgets->add_option("-u,--user", flags->user,
+                      "their user (default: you); of others: administrators");
+  return {{learned,
+           [flags]() -> Status {
+             FL_TRY_ASSIGN(daemon, Daemon::connect(flags->socket));
+             return show_learned(daemon, flags->json);
+           }},
+          {forgets, [flags] { return forget(*flags); }},
+          {app, [flags]() -> Status {
+             if (flags->name.empty()) return list_all(*flags);
+             if (flags->name != kGpuTypes) return show_table(*flags);
+             show_gpu_types(flags->json);
+             return {};
+           }}};
 }
 
 }  // namespace fairlead

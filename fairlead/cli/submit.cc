@@ -44,10 +44,12 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("-g,--gpus", flags.gpus, "GPUs that it needs, all at once (default: 1)")
       ->check(at_least(1))
       ->type_name("N");
-  app.add_option("-n,--name", flags.name, "name of the job (default: its script or program)");
+  app.add_option("-n,--name", flags.name,
+                 "name of the job (default: its model, or its script or program)");
   app.add_option(
       "-m,--model", flags.model,
-      "model that it trains; jobs of one model are expected to behave alike (default: its name)");
+      "model that it trains; jobs of one model are expected to behave alike (default: its command "
+      "without numbers and paths)");
   app.add_option("-t,--time", flags.time,
                  "expected run time, like 90s, 30m, 2h or 1h30m; not a limit")
       ->type_name("TIME");

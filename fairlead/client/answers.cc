@@ -99,6 +99,18 @@ UserAnswer user_answer(const json& user) {
           .jobs_running = integer(user, "jobs_running").value_or(0)};
 }
 
+ModelAnswer model_answer(const json& model) {
+  return {.user = text(model, "user"),
+          .model = text(model, "model"),
+          .gpu_type = text(model, "gpu_type"),
+          .gpus = integer(model, "gpus").value_or(1),
+          .tier = text(model, "tier"),
+          .speed = number(model, "speed").value_or(0),
+          .measurements = integer(model, "measurements").value_or(0),
+          .confidence = number(model, "confidence").value_or(0),
+          .measured_unix_ms = integer(model, "measured_unix_ms").value_or(0)};
+}
+
 }  // namespace
 
 ClusterAnswer cluster_answer(const json& answer) {
@@ -143,6 +155,13 @@ std::vector<UserAnswer> user_answers(const json& answer) {
   auto users = list(answer, "users", user_answer);
   std::ranges::sort(users, {}, &UserAnswer::name);
   return users;
+}
+
+std::vector<ModelAnswer> model_answers(const json& answer) {
+  auto models = list(answer, "models", model_answer);
+  std::ranges::stable_sort(
+      models, {}, [](const ModelAnswer& model) { return std::pair(model.user, model.model); });
+  return models;
 }
 
 }  // namespace fairlead

@@ -87,11 +87,23 @@ struct UserAnswer {
   std::int64_t jobs_running = 0;
 };
 
+struct ModelAnswer {
+  std::string user, model, gpu_type;
+  std::int64_t gpus = 1;
+  std::string tier;  // "pair", "node"
+  double speed = 0;  // of a GPU, relative to the first one that was measured
+  std::int64_t measurements = 0;
+  double confidence = 0;  // 0 to 1
+  std::int64_t measured_unix_ms = 0;
+};
+
 ClusterAnswer cluster_answer(const nlohmann::json& answer);
 JobAnswer job_answer(const nlohmann::json& answer);
 // Reads {"jobs": [...]}; sorted by id.
 std::vector<JobAnswer> job_answers(const nlohmann::json& answer);
 // Reads {"users": [...]}; sorted by name.
 std::vector<UserAnswer> user_answers(const nlohmann::json& answer);
+// Reads {"models": [...]}; sorted by user and model.
+std::vector<ModelAnswer> model_answers(const nlohmann::json& answer);
 
 }  // namespace fairlead

@@ -58,7 +58,7 @@ void Engine::begin(const RunLabel& label, const Users& users) {
                   .trace = label.trace,
                   .gpu_types = {cluster.type_names.begin(), cluster.type_names.end()}});
   log_users(users);
-  for (NodeId node : ids<NodeId>(cluster.nodes())) log_node(node);
+  for (NodeId node : ids<NodeId>(cluster.nodes())) log(node_record(node));
 }
 
 void Engine::log_users(const Users& users) {
@@ -72,8 +72,6 @@ void Engine::log_users(const Users& users) {
     log(record::User{user, users.names[user], users.tickets[user], users.group_of(user)});
   }
 }
-
-void Engine::log_node(NodeId node) { log(node_record(node)); }
 
 record::Node Engine::node_record(NodeId node) const {
   const Cluster& cluster = tables_.cluster;

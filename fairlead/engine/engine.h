@@ -135,6 +135,7 @@ class Engine {
   Time next_wake() const;
   const EngineCounts& counts() const { return counts_; }
   const Tables& tables() const { return tables_; }
+  const KnownSpeed& speeds() const { return known_; }
 
  private:
   struct Change {
@@ -157,7 +158,6 @@ class Engine {
     journal_->on({now_, what});
   }
   void ignore(const Event& event);
-  void log_node(NodeId node);
   record::Node node_record(NodeId node) const;
   // Journals the users that are not in the tables yet.
   void log_users(const Users& users);

@@ -83,6 +83,10 @@ bool Engine::apply_event(const Event& event) {
       news_.push_back(event);
       return true;
     }
+    case EventKind::kForgotten:
+      if (!known_.forget(event.user, tables_.model_named(event.model))) return false;
+      log(record::Forgotten{event.user, event.model});
+      return true;
     case EventKind::kWoke:
       return false;
     default:

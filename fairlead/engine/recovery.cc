@@ -36,6 +36,7 @@ void RecordedRun::on(const Record& record) {
           },
           [&](OneOf<record::Failed, record::StopFailed, record::StartFailed, record::Cordoned> auto&
                   what) { what.reason = keep(what.reason); },
+          [&](record::Forgotten& forgotten) { forgotten.model = keep(forgotten.model); },
           [&](record::Place& place) {
             place.gang = gangs_.emplace_back(place.gang.begin(), place.gang.end());
             place.gpu_masks = masks_.emplace_back(place.gpu_masks.begin(), place.gpu_masks.end());
@@ -288,6 +289,10 @@ class RecordedWorld : public Backend {
   void add(const record::Pinned& pinned) {
     add_job(EventKind::kPinned, pinned.job);
     events_.back().is_pinned = pinned.is_pinned;
+  }
+  void add(const record::Forgotten& forgotten) {
+    events_.push_back({.kind = EventKind::kForgotten, .user = forgotten.user});
+    events_.back().model = forgotten.model;
   }
   void add(const auto& /*what the engine writes of itself*/) {}
 

@@ -80,6 +80,9 @@ void Engine::restore(const Record& record) {
             known_work_.on_carried(carried.job, carried.done);
           },
           [&](const record::Finished& finished) { known_work_.on_finished(finished.job); },
+          [&](const record::Forgotten& forgotten) {
+            known_.forget(forgotten.user, tables_.model_named(forgotten.model));
+          },
           [&](const record::Pinned& pinned) { plan_.pin(pinned.job, plan_.gangs_[pinned.job]); },
           [&](const record::StartFailed& failed) {
             retries_.push({failed.retry, failed.job});

@@ -20,6 +20,8 @@ void JobSet::erase(JobId job) {
 
 void JobSet::reserve(std::size_t jobs) { slots_.reserve(jobs); }
 
+ModelId Tables::model_named(std::string_view name) const { return find(model_rows_, models, name); }
+
 namespace {
 
 std::uint64_t mask_of(std::uint32_t gpus) { return ~std::uint64_t{0} >> (kNodeGpusMax - gpus); }

@@ -53,6 +53,8 @@ struct Tables {
     now = t;
     on(what);
   }
+  // Returns none if no job that came is of that model.
+  ModelId model_named(std::string_view name) const;
   // Reserves memory for that many jobs.
   void reserve(std::size_t jobs);
 
@@ -118,8 +120,9 @@ struct Tables {
   void on(const record::Carried& carried);
   void on(const record::Pinned& pinned);
   // Records that change no table.
-  void on(const OneOf<record::Speed, Note, record::End, record::Unsubmitted, record::Ignored,
-                      record::Skipped, record::Reported, record::Snapshot> auto&) {}
+  void on(
+      const OneOf<record::Speed, Note, record::End, record::Unsubmitted, record::Ignored,
+                  record::Skipped, record::Reported, record::Snapshot, record::Forgotten> auto&) {}
 
   void add_job(const JobSpec& asked);
   // Ends the job's current run: returns its GPUs to their nodes and settles attained service. The job then waits.

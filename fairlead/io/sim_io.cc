@@ -335,7 +335,10 @@ TaskReports SimIo::reports(TaskId task, std::uint64_t output_from) {
   const SimTask* found = tasks_.find(task);
   using OnTerm = SimWork::OnTerm;
   const OnTerm on_term = found != nullptr ? found->work.on_term : OnTerm::kDie;
-  return {.progress = tasks_.progress(now_, task),
+  const bool is_silent = found != nullptr && found->work.is_silent;
+  std::string progress = tasks_.progress(now_, task);
+  return {.progress = is_silent ? std::string() : progress,
+          .steps = is_silent ? progress : std::string(),
           .output_begin = output_from,
           .can_save = on_term == OnTerm::kCheckpoint || on_term == OnTerm::kForget};
 }

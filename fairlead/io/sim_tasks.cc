@@ -1,7 +1,10 @@
 #include "fairlead/io/sim_tasks.h"
 
+#include "fairlead/base/parse.h"
+
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <csignal>
 #include <string_view>
 #include <utility>
@@ -31,6 +34,8 @@ void read_word(std::string_view word, SimWork& work) {
   if (name == "hang") work.hangs = true;
   if (name == "brittle") work.is_brittle = true;
   if (name == "broken") work.broken = static_cast<std::uint32_t>(number(value, 0));
+  if (name == "power") work.power = number(value, 0);
+  if (name == "silent") work.is_silent = true;
   if (name == "nostart") work.failing_starts = static_cast<std::uint32_t>(number(value, 0));
   if (name != "term") return;
   if (value == "ignore") work.on_term = SimWork::OnTerm::kIgnore;
@@ -39,6 +44,25 @@ void read_word(std::string_view word, SimWork& work) {
   if (!value.starts_with(kCheckpoint)) return;
   work.on_term = SimWork::OnTerm::kCheckpoint;
   work.checkpoint = {number(value.substr(kCheckpoint.size()), 0)};
+}
+
+// Returns the speed of a task's work on the GPUs of its environment.
+double speed_of(const TaskSpec& spec, const SimWork& work) {
+  constexpr std::string_view kSpeed = "FAIRLEAD_SPEED=";
+  double speed = 1;
+  for (const std::string& variable : spec.environment) {
+    if (variable.starts_with(kSpeed)) speed = parse_number(variable.substr(kSpeed.size())).value();
+  }
+  return std::pow(speed, static_cast<double>(work.power) / 100);
+}
+
+Duration work_in(Duration ran, double speed) {
+  return {std::llround(static_cast<double>(ran.ms) * speed)};
+}
+
+// Returns the shortest time in which that work is done.
+Duration time_for(Duration work, double speed) {
+  return {static_cast<std::int64_t>(std::ceil(static_cast<double>(work.ms) / speed))};
 }
 
 }  // namespace
@@ -64,6 +88,8 @@ std::vector<std::string> SimWork::command() const {
   }
   if (hangs) words.emplace_back("hang");
   if (is_brittle) words.emplace_back("brittle");
+  if (power != 0) words.push_back("power=" + std::to_string(power));
+  if (is_silent) words.emplace_back("silent");
   if (failing_starts > 0) words.push_back("nostart=" + std::to_string(failing_starts));
   if (broken) words.push_back("broken=" + std::to_string(*broken));
   return words;
@@ -95,6 +121,7 @@ Status SimTasks::start(Time now, const TaskSpec& spec) {
   }
   SimTask& task = tasks_[id];
   task = {.id = id, .uid = spec.uid, .gpus = spec.gpus, .work = work, .began = now};
+  task.speed = speed_of(spec, work);
   task.done = kept_[id.job];
   if (work.broken && std::ranges::find(spec.gpus, *work.broken) != spec.gpus.end()) {
     task.work.work = task.done + kBrokenGpu;
@@ -169,7 +196,7 @@ std::string SimTasks::progress(Time now, TaskId id) const {
   const SimTask* task = find(id);
   if (task == nullptr) return "";
   Duration done = task->done;
-  if (task->is_thawed()) done += now - task->began;
+  if (task->is_thawed()) done += work_in(now - task->began, task->speed);
   if (done.ms < task->work.every.ms) return "";
   return fmt::format("{} {}", std::min(done.ms, task->work.work.ms), task->work.work.ms);
 }
@@ -235,7 +262,7 @@ void SimTasks::plan(SimTask& task, Time due) {
 
 void SimTasks::settle(SimTask& task, Time now) {
   if (task.is_thawed())
-    task.done = {std::min(task.done.ms + (now - task.began).ms, task.work.work.ms)};
+    task.done = std::min(task.done + work_in(now - task.began, task.speed), task.work.work);
   task.began = now;
 }
 
@@ -274,7 +301,7 @@ void SimTasks::end(SimTask& task, Time now, TaskEnd how) {
 }
 
 Time SimTasks::own_end(const SimTask& task) {
-  const Duration left = std::max(task.work.work - task.done, Duration{1});
+  const Duration left = std::max(time_for(task.work.work - task.done, task.speed), Duration{1});
   const Time whole = task.work.hangs ? Time::never() : task.began + left;
   if (!task.is_interrupted || task.work.on_term == SimWork::OnTerm::kIgnore) return whole;
   const bool dies = task.work.on_term == SimWork::OnTerm::kDie;

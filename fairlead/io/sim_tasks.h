@@ -1,14 +1,16 @@
 // The processes of a SimIo's machine. How a task behaves is the command of its job:
 //
 //   work MS [exit=N [times=N]] [term=checkpoint:MS|forget|ignore|die] [every=MS] [hang] [brittle]
-//           [nostart=N] [retries=N] [broken=GPU]
+//           [nostart=N] [retries=N] [broken=GPU] [power=P] [silent]
 //
 // It works for MS of running time, summed over all tasks of its job, and ends with the code N; with `times`, only that
 // often, and then with 0. If asked to end, it writes a checkpoint for some milliseconds and ends by the signal, ignores
 // the request, or dies immediately; `forget`: by its handler, but without a checkpoint. It also writes a checkpoint after
 // each period of work; the next task of the job continues from the last one. A hanging task never ends by itself; a
-// brittle one dies if it is frozen for long; the first N starts of the job fail. `retries` is the number of times that a daemon may start the job again after a
-// task ended badly. On a broken GPU it ends with code 1 after 100 ms.
+// brittle one dies if it is frozen for long; the first N starts of the job fail. `retries` is the number of times that
+// a daemon may start the job again after a task ended badly. On a broken GPU it ends with code 1 after 100 ms. It works
+// as fast as its GPUs: at FAIRLEAD_SPEED to the power of P hundredths (0). It reports its progress, or, if it is silent,
+// the hook counts its steps.
 //
 // It is also the truth by which a daemon is judged: the living tasks and their GPUs.
 //
@@ -43,6 +45,8 @@ struct SimWork {
   bool is_brittle = false;
   std::uint32_t failing_starts = 0;
   std::optional<std::uint32_t> broken{};
+  std::int64_t power = 0;  // hundredths
+  bool is_silent = false;
 
   // A command that is none of the above is work of a second that dies when it is asked to end.
   static SimWork of(const std::vector<std::string>& command);
@@ -55,6 +59,7 @@ struct SimTask {
   std::uint32_t uid = 0;
   std::vector<std::uint32_t> gpus;
   SimWork work;
+  double speed = 1;
   State state = State::kRunning;
   TaskEnd end{};
   bool is_interrupted = false;

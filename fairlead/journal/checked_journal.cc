@@ -37,6 +37,7 @@ std::string CheckedJournal::wrong(const Record& record) {
             if (!place.gang.empty()) return {};
             return fmt::format("job {} is placed nowhere", place.job.row());
           },
+          [&](const record::Forgotten& forgotten) { return wrong_in(forgotten); },
           [&](const Note& note) { return wrong_in_note(note); },
           [](const auto&) { return std::string(); },
       },
@@ -90,6 +91,11 @@ std::string CheckedJournal::wrong_in(const record::Tickets& tickets) const {
   }
   return fmt::format("user {} of {} has {} tickets from now on", tickets.user.row(), users_,
                      tickets.tickets);
+}
+
+std::string CheckedJournal::wrong_in(const record::Forgotten& forgotten) const {
+  if (!forgotten.user.is_none() && forgotten.user.row() < users_) return {};
+  return fmt::format("speeds of user {} of {} are forgotten", forgotten.user.row(), users_);
 }
 
 std::string CheckedJournal::wrong_in_job(const JobSpec& asked) {

@@ -123,6 +123,9 @@ std::string text_of(const record::Carried& carried) {
 std::string text_of(const record::Pinned& pinned) {
   return fmt::format("{} {}", pinned.job.row(), pinned.is_pinned);
 }
+std::string text_of(const record::Forgotten& forgotten) {
+  return fmt::format("user {} {}", forgotten.user.row(), forgotten.model);
+}
 std::string text_of(const record::Group& group) {
   return fmt::format("group {} {} {} {}", group.group.row(), group.name, group.tickets,
                      group.quota);
@@ -226,6 +229,7 @@ struct Fixture {
         {{61}, record::Reported{JobId(1), Duration{7}}},
         {{62}, record::Carried{JobId(1), 3, {5}, Duration{9}}},
         {{62}, record::Pinned{JobId(1), true}},
+        {{62}, record::Forgotten{UserId(3), "vgg"}},
         {{62}, record::Group{GroupId(0), "vision", 3, 16}},
         {{62}, trade},
         {{70}, record::Finished{JobId(1)}},

@@ -344,6 +344,16 @@ struct Pinned {
   }
 };
 
+// A user asks to forget the measured speeds of one of its models. Gangs that run are measured again.
+struct Forgotten {
+  UserId user;
+  std::string_view model;  // empty: of jobs without one
+  static void fields(auto& self, auto& visit) {
+    visit("user", self.user);
+    visit("model", self.model);
+  }
+};
+
 struct End {
   JobCounts counts;
   static void fields(auto& self, auto& visit) {
@@ -376,7 +386,7 @@ struct Record {
                    record::Started, record::StartFailed, record::Held, record::Released,
                    record::Cordoned, record::Uncordoned, record::Tickets, record::Ignored,
                    record::Skipped, record::Snapshot, record::Closed, record::Reported,
-                   record::Carried, record::Group, record::Pinned>;
+                   record::Carried, record::Group, record::Pinned, record::Forgotten>;
   Time t;
   What what;
 };

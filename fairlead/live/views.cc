@@ -256,6 +256,24 @@ void Views::add_gpu_metrics(PrometheusText& text, Time now) const {
     text.value({{"gpu", fmt::format("{}", outage.gpu)}, {"cause", outage.cause}}, 1);
 }
 
+// The confidence is the probability that the next measurement agrees, by Laplace's rule of succession.
+json Views::models(std::span<const LearnedSpeed> speeds) const {
+  json list = json::array();
+  for (const LearnedSpeed& speed : speeds) {
+    const double agreeing = speed.measured.agreeing;
+    list.push_back({{"user", tables.users.names[speed.user]},
+                    {"model", speed.model.is_none() ? "" : tables.models[speed.model]},
+                    {"gpu_type", tables.cluster.type_names[speed.type]},
+                    {"gpus", speed.measured.gpus},
+                    {"tier", tier_name(speed.measured.tier)},
+                    {"speed", speed.per_gpu},
+                    {"measurements", speed.measured.measurements},
+                    {"confidence", (agreeing + 1) / (agreeing + 2)},
+                    {"measured_unix_ms", backend.unix_ms(speed.measured.last)}});
+  }
+  return {{"models", std::move(list)}};
+}
+
 void Views::add_user_metrics(PrometheusText& text, Time now) const {
   const json list = users(now)["users"];
   const auto family = [&](const char* name, const char* kind, const char* help, const char* field) {

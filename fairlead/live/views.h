@@ -5,10 +5,12 @@
 #include "fairlead/http/prometheus.h"
 #include "fairlead/live/backend_facts.h"
 #include "fairlead/live/job_book.h"
+#include "fairlead/model/known_speed.h"
 #include "fairlead/policy/policy.h"
 
 #include <nlohmann/json.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +50,8 @@ struct Views {
   nlohmann::json users(Time now) const;
   // Adds the family about GPUs that are out of service. O(GPUs).
   void add_gpu_metrics(PrometheusText& text, Time now) const;
+  // Returns the learned speeds of models (KnownSpeed::learned). O(speeds).
+  nlohmann::json models(std::span<const LearnedSpeed> speeds) const;
   // Adds the families about users: GPU time, entitlement, GPUs in use. Costs as users().
   void add_user_metrics(PrometheusText& text, Time now) const;
 

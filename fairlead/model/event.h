@@ -30,14 +30,15 @@ enum class EventKind : std::uint8_t {
   kTickets,   // a user's tickets changed
   kReleased,  // a job that was held may be placed again
   kArrived,
-  kWoke,    // a wake-up that the policy requested
-  kPinned,  // whether a job can save its work is known now
+  kWoke,       // a wake-up that the policy requested
+  kPinned,     // whether a job can save its work is known now
+  kForgotten,  // a user asks to forget the measured speeds of a model
 };
-constexpr std::size_t kEventKinds = 20;
+constexpr std::size_t kEventKinds = 21;
 std::string_view event_name(EventKind kind);  // "start failed"
 
 // Policies get all kinds except those for the engine alone: kStopped, kStopFailed, kHeld, kStartFailed, kCordoned,
-// kUncordoned, kStarted, kProgress, kReported, kReleased and kPinned.
+// kUncordoned, kStarted, kProgress, kReported, kReleased, kPinned and kForgotten.
 
 // Returns true if the event takes the job's GPUs but keeps the job.
 constexpr bool loses_gang(EventKind kind) { return kind == EventKind::kEvicted; }
@@ -71,13 +72,14 @@ struct Event {
   RunId run = 0;                  // for events about one run of a job
   NodeId node;                    // for node events
   std::uint64_t gpus = kAllGpus;  // for kGpusDown, kGpusUp: bit i for GPU i of the node
-  UserId user;                    // for kTickets
+  UserId user;                    // for kTickets and kForgotten
   std::int64_t tickets = 0;       // for kTickets
   Rate rate;                      // for kProgress: the new rate
   Duration left;                  // for kReported: running time on the job's reference gang
   Duration overhead;              // for kStarted: measured time before the gang did any work
   Duration lost;                  // for kEvicted: running time whose work was lost
   bool is_pinned = false;         // for kPinned
+  std::string_view model{};       // for kForgotten
   std::string_view reason;        // for kFailed, kStopFailed, kStartFailed, kCordoned; may be empty
 };
 

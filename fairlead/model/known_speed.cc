@@ -14,6 +14,13 @@
 #include <unordered_map>
 
 namespace fairlead {
+namespace {
+
+std::uint64_t profile_key(UserId user, ModelId model) {
+  return std::uint64_t{user.row()} << 32 | std::uint64_t{model.row()};
+}
+
+}  // namespace
 
 struct KnownSpeed::State {
   State(const Cluster& cluster, const ProfileOptions& how)
@@ -21,6 +28,7 @@ struct KnownSpeed::State {
 
   ProfileOptions options;
   std::unordered_map<std::uint64_t, std::uint32_t> profiles;  // by user and model
+  std::vector<std::pair<UserId, ModelId>> owners;             // of each profile
   MeasuredRates measured;
   TypeRatios ratios;
 };
@@ -38,9 +46,8 @@ KnownSpeed::KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& j
 
 KnownSpeed::~KnownSpeed() = default;
 
-bool KnownSpeed::measures() const {
-  return needed_ != RatesNeeded::kNone && state_->options.source == SpeedSource::kMeasured;
-}
+// Speeds are measured under policies that need none as well, because the next policy may need them.
+bool KnownSpeed::measures() const { return state_->options.source == SpeedSource::kMeasured; }
 
 std::size_t KnownSpeed::row(JobId job, GpuTypeId type) const {
   return profile_[job] * cluster_.type_names.size() + cluster_.type_product[type].row();
@@ -70,12 +77,41 @@ void KnownSpeed::set_now(Time now) {
 // Numbers profiles in the order of their first jobs.
 void KnownSpeed::add_job(JobId job) {
   if (needed_ != RatesNeeded::kProfiled && !measures()) return;
-  const std::uint64_t key =
-      std::uint64_t{jobs_.user[job].row()} << 32 | std::uint64_t{jobs_.model[job].row()};
+  const UserId user = jobs_.user[job];
+  const ModelId model = jobs_.model[job];
   const auto next = static_cast<std::uint32_t>(state_->profiles.size());
-  const auto [profile, is_new] = state_->profiles.try_emplace(key, next);
-  if (is_new) known_at_.resize(known_at_.size() + cluster_.type_names.size(), Time::never());
+  const auto [profile, is_new] = state_->profiles.try_emplace(profile_key(user, model), next);
+  if (is_new) {
+    known_at_.resize(known_at_.size() + cluster_.type_names.size(), Time::never());
+    state_->owners.emplace_back(user, model);
+  }
   profile_.grow_to(job) = profile->second;
+}
+
+std::vector<LearnedSpeed> KnownSpeed::learned() const {
+  std::vector<LearnedSpeed> all;
+  const std::size_t types = cluster_.type_names.size();
+  for (std::size_t profile = 0; profile < state_->owners.size(); ++profile) {
+    const auto [user, model] = state_->owners[profile];
+    for (GpuTypeId type : ids<GpuTypeId>(types)) {
+      for (const MeasuredRate& measured : state_->measured.of_row(profile * types + type.row())) {
+        const double per_gpu = measured.rate.value() * measured.asked / measured.gpus;
+        all.push_back({user, model, type, per_gpu, measured});
+      }
+    }
+  }
+  return all;
+}
+
+bool KnownSpeed::forget(UserId user, ModelId model) {
+  const auto profile = state_->profiles.find(profile_key(user, model));
+  if (profile == state_->profiles.end()) return false;
+  const std::size_t types = cluster_.type_names.size();
+  bool has_any = false;
+  for (std::size_t type = 0; type < types; ++type)
+    has_any |= state_->measured.forget_row(profile->second * types + type);
+  hear();
+  return has_any;
 }
 
 std::optional<Rate> KnownSpeed::rate(JobId job, GpuTypeId type, std::uint32_t gpus,
@@ -96,6 +132,12 @@ std::optional<Rate> KnownSpeed::rate(JobId job, GpuTypeId type, std::uint32_t gp
 std::uint64_t KnownSpeed::alike(JobId job) const {
   const std::uint64_t profile = profile_.has(job) ? profile_[job] : 0;
   return profile << 32 | (table_ != nullptr ? table_->alike(job) : jobs_.gpus[job]);
+}
+
+bool KnownSpeed::is_tried(JobId job, GpuTypeId type) const {
+  if (needed_ == RatesNeeded::kTable) return true;
+  if (measures()) return state_->measured.is_tried(row(job, type));
+  return needed_ == RatesNeeded::kProfiled && known_at_[row(job, type)] <= now_;
 }
 
 std::optional<Rate> KnownSpeed::measured(JobId job, GpuTypeId type, std::uint32_t gpus,

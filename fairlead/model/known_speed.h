@@ -21,6 +21,7 @@
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/knowledge.h"
+#include "fairlead/model/measured_rates.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +35,16 @@ class Fabric;
 class Speed;
 struct Iteration;
 struct Jobs;
-struct MeasuredGang;
 struct ProfileOptions;
+
+// A speed that was measured for a user's model on gangs of one GPU type, size and tier.
+struct LearnedSpeed {
+  UserId user;
+  ModelId model;  // none: of jobs without one
+  GpuTypeId type;
+  double per_gpu = 0;  // relative to the reference gang, of which each GPU has speed 1
+  MeasuredRate measured;
+};
 
 class KnownSpeed {
  public:
@@ -55,6 +64,9 @@ class KnownSpeed {
   // Returns a number. Jobs with the same number have equal known speeds on every gang at any time, and ask for the same
   // number of GPUs. O(1).
   std::uint64_t alike(JobId job) const;
+  // Returns whether the job's model need not be tried on the type: its speed there is known, a trial runs now, or a trial
+  // has shown that no sensor measures it. O(1).
+  bool is_tried(JobId job, GpuTypeId type) const;
   // Returns the skew of the job's model, 0 to 1: its largest tensor / all gradients (Gu et al., Tiresias, NSDI 2019,
   // section 3.3). Returns nullopt if the model's figures lack it. The skew is a property of the model, known without a
   // run. O(1).
@@ -71,6 +83,11 @@ class KnownSpeed {
   // Returns a number that rises whenever a known rate may have changed. Rates of the table never change. A policy that
   // caches rates compares this number.
   std::uint64_t revision() const;
+
+  // Returns all measured speeds, by user and model in the order of their first jobs. O(measured).
+  std::vector<LearnedSpeed> learned() const;
+  // Forgets the measured speeds of a user's model, except on gangs that run. Returns false if there are none. O(jobs).
+  bool forget(UserId user, ModelId model);
 
   // Called by the engine: the clock; a job that was added to the job table.
   void set_now(Time now);

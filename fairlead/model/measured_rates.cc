@@ -9,6 +9,16 @@ namespace {
 
 int distance(Tier a, Tier b) { return std::abs(static_cast<int>(a) - static_cast<int>(b)); }
 
+// Chosen: twice the change of a speed that a live world reports.
+constexpr double kAgree = 0.1;
+
+// Chosen: twice the time in which the slowest sensor of a live world measures a speed.
+constexpr Duration kTrial = seconds(60);
+
+bool agree(Rate a, Rate b) {
+  return std::abs(a.value() - b.value()) <= kAgree * std::max(a.value(), b.value());
+}
+
 }  // namespace
 
 std::optional<Rate> MeasuredRates::rate(const MeasuredGang& gang) const {
@@ -42,6 +52,40 @@ double MeasuredRates::best_per_gpu(std::size_t row) const {
   return best;
 }
 
+std::vector<MeasuredRate> MeasuredRates::of_row(std::size_t row) const {
+  std::vector<MeasuredRate> rates;
+  if (row >= rows_.size()) return rates;
+  for (const Seen& seen : rows_[row]) {
+    rates.push_back(seen);
+    if (seen.runs > 0) rates.back().last = now_;
+  }
+  return rates;
+}
+
+bool MeasuredRates::is_tried(std::size_t row) const {
+  if (row < rows_.size() && !rows_[row].empty()) return true;
+  return row < trials_.size() && (trials_[row].on > 0 || trials_[row].worked >= kTrial);
+}
+
+MeasuredRates::Trial& MeasuredRates::trial(std::size_t row) {
+  if (row >= trials_.size()) trials_.resize(row + 1);
+  return trials_[row];
+}
+
+bool MeasuredRates::forget_row(std::size_t row) {
+  if (row >= rows_.size() || rows_[row].empty()) return false;
+  rows_[row].clear();
+  trial(row).worked = {};
+  change(row);
+  for (JobId job : ids<JobId>(runs_.size())) {
+    JobRun& run = runs_[job];
+    if (run.gang.row != row) continue;
+    run.is_counted = false;
+    if (std::exchange(run.is_measured, false)) measure(job, run);
+  }
+  return true;
+}
+
 void MeasuredRates::change(std::size_t row) {
   ++revision_;
   changed_.push_back(row);
@@ -52,7 +96,7 @@ void MeasuredRates::set_now(Time now) {
   while (!due_.empty() && due_.top().first <= now) {
     const auto [due, job] = due_.top();
     due_.pop();
-    if (runs_[job].is_on && runs_[job].due == due) measure(runs_[job]);
+    if (runs_[job].is_on && runs_[job].due == due) measure(job, runs_[job]);
   }
   while (!ends_.empty() && std::get<Time>(ends_.top()) <= now) {
     forget(ends_.top());
@@ -63,13 +107,20 @@ void MeasuredRates::set_now(Time now) {
 void MeasuredRates::on_run_begin(JobId job, const std::optional<MeasuredGang>& gang, Rate rate) {
   JobRun& run = runs_.grow_to(job);
   const bool counts = gang && !run.is_on;
-  run = {.gang = gang.value_or(MeasuredGang{}), .rate = rate, .is_on = true, .counts = counts};
+  const bool stays = counts && run.is_counted && gang->is_alike(run.gang);
+  run = {.gang = gang.value_or(MeasuredGang{}),
+         .rate = rate,
+         .is_on = true,
+         .counts = counts,
+         .is_counted = stays};
+  if (counts) ++trial(gang->row).on;
 }
 
 void MeasuredRates::on_start(JobId job, Duration overhead) {
   JobRun& run = runs_.grow_to(job);
   if (!run.counts) return;
-  run.due = now_ + overhead + length_;
+  run.since = now_ + overhead;
+  run.due = run.since + length_;
   due_.push({run.due, job});
 }
 
@@ -77,11 +128,16 @@ void MeasuredRates::on_rate(JobId job, Rate rate) {
   JobRun& run = runs_.grow_to(job);
   if (!run.counts) return;
   run.rate = rate;
-  if (run.due <= now_) measure(run);
+  if (run.due <= now_) measure(job, run);
 }
 
 void MeasuredRates::on_run_end(JobId job) {
   JobRun& run = runs_.grow_to(job);
+  if (run.is_on && run.counts) {
+    Trial& here = trial(run.gang.row);
+    --here.on;
+    if (run.since < now_) here.worked = here.worked + (now_ - run.since);
+  }
   if (run.is_measured) {
     Seen& seen = entry(run.gang);
     seen.last = now_;
@@ -89,7 +145,7 @@ void MeasuredRates::on_run_end(JobId job) {
       ends_.push({now_ + *age_ + Duration{1}, run.gang.row, seen.gpus, seen.tier});
     }
   }
-  run = {};
+  run = {.gang = run.gang, .is_counted = run.is_counted};
 }
 
 // The entry of gangs of that size and tier, which may be new.
@@ -100,17 +156,35 @@ MeasuredRates::Seen& MeasuredRates::entry(const MeasuredGang& gang) {
   const auto at = std::ranges::lower_bound(
       measured, key, {}, [](const Seen& seen) { return std::pair(seen.gpus, seen.tier); });
   const bool exists = at != measured.end() && at->gpus == gang.gpus && at->tier == gang.tier;
-  return exists ? *at : *measured.insert(at, Seen{.gpus = gang.gpus, .tier = gang.tier});
+  if (exists) return *at;
+  Seen seen;
+  seen.gpus = gang.gpus;
+  seen.tier = gang.tier;
+  return *measured.insert(at, seen);
 }
 
-void MeasuredRates::measure(JobRun& run) {
+void MeasuredRates::measure(JobId job, JobRun& run) {
   if (run.rate.fixed == 0) return;
   Seen& seen = entry(run.gang);
   const bool is_new = seen.rate != run.rate || seen.asked != run.gang.asked;
   if (is_new) change(run.gang.row);
+  count(job, run, seen);
   seen.rate = run.rate;
   seen.asked = run.gang.asked;
   if (!std::exchange(run.is_measured, true)) ++seen.runs;
+}
+
+// Counts the run as a measurement, or corrects the last one.
+void MeasuredRates::count(JobId job, JobRun& run, Seen& seen) {
+  if (!std::exchange(run.is_counted, true)) {
+    seen.before = seen.rate;
+    seen.agreeing_before = seen.agreeing;
+    seen.latest = job;
+    ++seen.measurements;
+  }
+  if (seen.latest == job) {
+    seen.agreeing = agree(seen.before, run.rate) ? seen.agreeing_before + 1 : 1;
+  }
 }
 
 void MeasuredRates::forget(const End& end) {
@@ -118,7 +192,9 @@ void MeasuredRates::forget(const End& end) {
   const auto is_too_old = [&, gpus = gpus, tier = tier](const Seen& seen) {
     return seen.gpus == gpus && seen.tier == tier && seen.runs == 0 && now_ - seen.last > *age_;
   };
-  if (std::erase_if(rows_[row], is_too_old) > 0) change(row);
+  if (std::erase_if(rows_[row], is_too_old) == 0) return;
+  trial(row).worked = {};
+  change(row);
 }
 
 }  // namespace fairlead

@@ -9,7 +9,10 @@
 // because the cost of a tier was not measured. A tier narrower than all measured tiers is worth a try: it has at least
 // the rate of a gang without any measurement, which is 1 for the number of GPUs that the job requests.
 //
-// Ours. rate: O(sizes x tiers measured). The rest: O(log runs). Memory: 48 bytes per job.
+// A measurement is the stay of one job on such gangs, over all of its turns there. The confidence in a rate grows with
+// the number of the last measurements in a row that agree.
+//
+// Ours. rate: O(sizes x tiers measured). forget_row: O(jobs). The rest: O(log runs). Memory: 56 bytes per job.
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -32,6 +35,21 @@ struct MeasuredGang {
   std::uint32_t gpus = 0;
   Tier tier = Tier::kPair;
   std::uint32_t asked = 0;  // number of GPUs that the job requests
+  // Returns whether measurements of the two gangs have one entry.
+  bool is_alike(const MeasuredGang& other) const {
+    return row == other.row && gpus == other.gpus && tier == other.tier;
+  }
+};
+
+// The rate of gangs of one size and tier, and the measurements behind it.
+struct MeasuredRate {
+  std::uint32_t gpus = 0;
+  Tier tier = Tier::kPair;
+  std::uint32_t asked = 0;
+  Rate rate{};                     // the last measurement
+  std::uint32_t measurements = 0;  // so far
+  std::uint32_t agreeing = 0;      // the last measurements in a row that differ by at most a tenth
+  Time last{};                     // the end of the last measurement; now, if it goes on
 };
 
 class MeasuredRates {
@@ -45,6 +63,13 @@ class MeasuredRates {
   // Returns the highest rate per GPU of all gangs that were measured on that row, for a job that requests one GPU; 0 if
   // there is none.
   double best_per_gpu(std::size_t row) const;
+  // Returns the rates of a row, by size and tier.
+  std::vector<MeasuredRate> of_row(std::size_t row) const;
+  // Returns whether the row has a rate, or will hardly get one: a run works on it now, or runs worked for a minute, and
+  // nothing measured them.
+  bool is_tried(std::size_t row) const;
+  // Forgets the rates of a row. Runs that go on are measured again. Returns false if there are none.
+  bool forget_row(std::size_t row);
   // Returns the rows with possibly changed rates since the last call.
   std::vector<std::size_t> take_changed() { return std::exchange(changed_, {}); }
   // Returns a number that rises whenever a result of rate() may have changed.
@@ -65,18 +90,23 @@ class MeasuredRates {
   struct JobRun {
     MeasuredGang gang;
     Rate rate;
-    Time due = Time::never();  // end of the first length_ of work
+    Time since = Time::never();  // it works
+    Time due = Time::never();    // end of the first length_ of work
     bool is_on = false;
     bool counts = false;
     bool is_measured = false;
+    bool is_counted = false;  // this run, or the job's last run, was a measurement of such gangs
   };
-  struct Seen {
-    std::uint32_t gpus;
-    Tier tier;
-    std::uint32_t asked = 0;
-    Rate rate{};
-    std::uint32_t runs = 0;  // number of runs that measure it now
-    Time last{};             // last measurement, if `runs` is 0
+  // The runs on a row, whether they were measured or not.
+  struct Trial {
+    Duration worked;       // working time of ended runs
+    std::uint32_t on = 0;  // number of present runs
+  };
+  struct Seen : MeasuredRate {     // `last` is set only if `runs` is 0
+    std::uint32_t runs = 0;        // number of runs that measure it now
+    JobId latest = JobId::none();  // the job of the last measurement
+    Rate before{};                 // the measurement before the last one
+    std::uint32_t agreeing_before = 0;
   };
   using Measured = std::vector<Seen>;  // by size, then tier
   // The time to forget a rate, with its row, size and tier.
@@ -85,7 +115,9 @@ class MeasuredRates {
   using Earliest = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
   Seen& entry(const MeasuredGang& gang);
-  void measure(JobRun& run);
+  Trial& trial(std::size_t row);
+  void measure(JobId job, JobRun& run);
+  static void count(JobId job, JobRun& run, Seen& seen);
   void forget(const End& end);
   void change(std::size_t row);
 
@@ -95,6 +127,7 @@ class MeasuredRates {
   std::uint64_t revision_ = 0;
   std::vector<std::size_t> changed_;
   std::vector<Measured> rows_;
+  std::vector<Trial> trials_;  // by row
   IdVector<JobId, JobRun> runs_;
   Earliest<std::pair<Time, JobId>> due_;
   Earliest<End> ends_;

@@ -205,5 +205,64 @@ TEST_F(MeasuredRatesTest, AreForgottenWhenNoRunHasMeasuredThemForTheAge) {
   EXPECT_FALSE(is_known(851));
 }
 
+TEST_F(MeasuredRatesTest, CountTheStaysOfJobsAndHowManyAgree) {
+  const auto counts = [&] {
+    const MeasuredRate only = rates.of_row(gang(2).row).at(0);
+    return std::pair(only.measurements, only.agreeing);
+  };
+  measure(0, gang(2), 0.5);
+  EXPECT_EQ(counts(), std::pair(1U, 1U));
+  measure(20, gang(2), 0.5);  // the next turn of the same job there
+  EXPECT_EQ(counts(), std::pair(1U, 1U));
+  run(40, kOther, gang(2), 0.54);
+  rates.set_now(at(50));
+  EXPECT_EQ(counts(), std::pair(2U, 2U));
+  rates.on_rate(kOther, Rate::of(0.7));  // the measurement is corrected
+  EXPECT_EQ(counts(), std::pair(2U, 1U));
+  EXPECT_EQ(rates.of_row(gang(2).row).at(0).last, at(50));
+  end(60, kOther);
+  measure(70, gang(1), 0.5);
+  measure(90, gang(2), 0.7);
+  EXPECT_EQ(rates.of_row(gang(2).row).at(1).measurements, 3U);
+  EXPECT_EQ(rates.of_row(gang(2).row).at(1).agreeing, 2U);
+  EXPECT_EQ(rates.of_row(gang(2).row).at(1).last, at(100));
+  EXPECT_TRUE(rates.of_row(99).empty());
+}
+
+TEST_F(MeasuredRatesTest, AreForgottenExceptOnGangsThatRun) {
+  EXPECT_FALSE(rates.forget_row(gang(2).row));
+  measure(0, gang(1), 0.5);
+  run(20, kOther, gang(2), 1);
+  rates.set_now(at(30));
+  const std::uint64_t before = rates.revision();
+  EXPECT_TRUE(rates.forget_row(gang(2).row));
+  EXPECT_GT(rates.revision(), before);
+  ASSERT_EQ(rates.of_row(gang(2).row).size(), 1U);
+  EXPECT_EQ(rates.of_row(gang(2).row).at(0).gpus, 2U);
+  EXPECT_EQ(rates.of_row(gang(2).row).at(0).measurements, 1U);
+  end(40, kOther);
+  EXPECT_TRUE(rates.forget_row(gang(2).row));
+  EXPECT_EQ(rate(50, gang(2)), -1);
+}
+
+TEST_F(MeasuredRatesTest, ATrialIsOverOnceItsRateIsKnownOrWillHardlyBe) {
+  const auto is_tried = [&](std::int64_t at_s) {
+    rates.set_now(at(at_s));
+    return rates.is_tried(gang(2).row);
+  };
+  EXPECT_FALSE(is_tried(0));
+  run(0, kJob, gang(2), 0);
+  EXPECT_TRUE(is_tried(5)) << "a trial runs";
+  end(30, kJob);
+  EXPECT_FALSE(is_tried(30)) << "it was too short";
+  run(40, kJob, gang(2), 0, seconds(10));
+  end(80, kJob);
+  EXPECT_TRUE(is_tried(80)) << "nothing measured it in a minute";
+  measure(100, {.row = 1, .gpus = 1, .tier = Tier::kPair, .asked = 1}, 0.5);
+  EXPECT_TRUE(rates.is_tried(1));
+  EXPECT_TRUE(rates.forget_row(1));
+  EXPECT_FALSE(rates.is_tried(1));
+}
+
 }  // namespace
 }  // namespace fairlead

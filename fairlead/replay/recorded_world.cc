@@ -55,7 +55,8 @@ void WorldRecorder::on(const Record& record) {
             not_exact(t, "it reports when jobs start and stop");
           },
           [&](const OneOf<record::Cancelled, record::Held, record::Released, record::Cordoned,
-                          record::Closed, record::Uncordoned, record::Tickets> auto&) {
+                          record::Closed, record::Uncordoned, record::Tickets,
+                          record::Forgotten> auto&) {
             not_exact(t, "users and operators take part");
           },
           [&](const record::Failed&) { not_exact(t, "a job fails"); },

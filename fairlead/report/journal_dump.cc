@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds
     "cancelled", "evicted",  "gpus_down",   "gpus_up",    "stop",        "place",    "speed",
     "note",      "end",      "unsubmitted", "stopped",    "stop_failed", "started",  "start_failed",
     "held",      "released", "cordoned",    "uncordoned", "tickets",     "ignored",  "skipped",
-    "snapshot",  "closed",   "reported",    "carried",    "group",       "pinned"};
+    "snapshot",  "closed",   "reported",    "carried",    "group",       "pinned",   "forgotten"};
 
 // The extras of jobs come last.
 const std::vector<std::string_view>& columns() {

@@ -28,10 +28,11 @@ constexpr std::string_view kGpus = "/v1/gpus/";
 
 }  // namespace
 
-Api::Api(Io& io, const Views& views, LocalBackend& backend, Inbox& inbox, std::string_view address,
-         const std::string& token)
+Api::Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend, Inbox& inbox,
+         std::string_view address, const std::string& token)
     : io_(io),
       views_(views),
+      speeds_(speeds),
       tables_(views.tables),
       backend_(backend),
       inbox_(inbox),
@@ -122,6 +123,9 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   const bool gets = request.method == "GET";
   if (gets && path == "/healthz") return Answer{200, {{"status", "ok"}}};
   if (gets && path == "/v1/page") return page();
+  if (gets && path == "/v1/models") return Answer{200, views_.models(speeds_.learned())};
+  if (request.method == "POST" && path == "/v1/models/forget")
+    return forget_model(connection, peer, request);
   if (request.method == "POST" && path == "/v1/jobs") return submit(connection, peer, request);
   if (const auto of = job_path(path, tables_)) return answer_job(connection, peer, request, *of);
   if (auto known = query_answer(views_, request, now())) return known;
@@ -237,6 +241,28 @@ std::optional<Api::Answer> Api::set_tickets(ConnectionId connection, const HttpM
   inbox_.add({.kind = EventKind::kTickets,
               .user = user_of(name),
               .tickets = static_cast<std::int64_t>(tickets)});
+  defer(connection, request);
+  return std::nullopt;
+}
+
+std::optional<Api::Answer> Api::forget_model(ConnectionId connection, const Peer& peer,
+                                             const HttpMessage& request) {
+  const json body = json::parse(request.body, nullptr, false);
+  const auto text = [&](const char* name) {
+    return body.is_object() && body.contains(name) && body[name].is_string();
+  };
+  if (!text("model") || !text("user")) return error_answer(400, "model and user must be strings");
+  const auto model = body["model"].get<std::string>();
+  const auto user = body["user"].get<std::string>();
+  if (!peer.is_admin && (peer.is_unknown || user != io_.user_name(peer.uid)))
+    return error_answer(403, fmt::format("the speeds of {} are not yours", user));
+  const auto has = [&](const LearnedSpeed& speed) {
+    return tables_.users.names[speed.user] == user &&
+           (speed.model.is_none() ? "" : tables_.models[speed.model]) == model;
+  };
+  if (std::ranges::none_of(speeds_.learned(), has))
+    return error_answer(404, fmt::format("no speed of {} was learned for {}", user, model));
+  inbox_.add({.kind = EventKind::kForgotten, .user = user_of(user), .model = inbox_.keep(model)});
   defer(connection, request);
   return std::nullopt;
 }

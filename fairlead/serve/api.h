@@ -20,8 +20,8 @@ class Api {
  public:
   // `address` and `token`: ServeOptions::http_address and http_token. The objects passed by reference
   // must outlive this one.
-  Api(Io& io, const Views& views, LocalBackend& backend, Inbox& inbox, std::string_view address,
-      const std::string& token);
+  Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend, Inbox& inbox,
+      std::string_view address, const std::string& token);
 
   void on_connected(ConnectionId connection, const Peer& peer);
   void on_received(ConnectionId connection, std::string_view bytes);
@@ -58,6 +58,8 @@ class Api {
                                const HttpMessage& request);
   std::optional<Answer> set_tickets(ConnectionId connection, const HttpMessage& request,
                                     std::string_view name);
+  std::optional<Answer> forget_model(ConnectionId connection, const Peer& peer,
+                                     const HttpMessage& request);
   std::optional<Answer> cordon(ConnectionId connection, const HttpMessage& request,
                                std::string_view rest);
   std::optional<Answer> cordon_gpu(ConnectionId connection, const HttpMessage& request,
@@ -73,6 +75,7 @@ class Api {
 
   Io& io_;
   const Views& views_;
+  const KnownSpeed& speeds_;
   const Tables& tables_;
   LocalBackend& backend_;
   Inbox& inbox_;

@@ -1,11 +1,12 @@
 #include "fairlead/serve/job_request.h"
 
+#include "fairlead/serve/command_model.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 namespace fairlead {
 namespace {
@@ -108,23 +109,9 @@ Result<TypeMask> types_of(const std::vector<std::string>& names, const Cluster& 
   return types;
 }
 
-// "python train.py --lr 3" is of the model "train.py", "./train" of "train", also behind a tracker.
-std::string model_of(std::span<const std::string> command) {
-  const auto dashes = std::ranges::find(command, "--");
-  if (command.size() > 1 && command[1] == "tracker" && command.end() - dashes > 1)
-    command = {dashes + 1, command.end()};
-  const auto last_part = [](const std::string& path) {
-    return path.substr(path.find_last_of('/') + 1);
-  };
-  std::string model = last_part(command.front());
-  for (const std::string& word : command) {
-    if (word.ends_with(".py") || word.ends_with(".sh")) {
-      model = last_part(word);
-      break;
-    }
-  }
-  if (!is_printable(model)) return {};
-  return model.substr(0, kNameBytesMax);
+// Returns a text that may be a name: "" if it has characters that cannot be printed.
+std::string as_name(std::string text) {
+  return is_printable(text) ? text.substr(0, kNameBytesMax) : std::string();
 }
 
 // In seconds; zero where there is none.
@@ -196,8 +183,9 @@ Result<JobRequest> parse_job_request(std::string_view body, const Cluster& clust
   FL_TRY_ASSIGN(type_names, fields.texts("types"));
   FL_TRY_ASSIGN(types, types_of(type_names, cluster));
   FL_TRY_ASSIGN(declared, span_of(object, "declared_s"));
-  if (model.empty()) model = model_of(submission.command);
-  return JobRequest{.name = name.empty() ? model : std::move(name),
+  if (name.empty()) name = model.empty() ? as_name(program_of(submission.command)) : model;
+  if (model.empty()) model = as_name(model_of(submission.command));
+  return JobRequest{.name = std::move(name),
                     .model = std::move(model),
                     .gpus = gpus,
                     .extras = extras,

@@ -247,7 +247,8 @@ class LiveServer : public Server {
     facts_.emplace(io_, tables, *backend_);
     world_.set_backend(*backend_);
     views_.emplace(*facts_, tables, *policy_, policy_options_);
-    api_.emplace(io_, *views_, *backend_, inbox_, options_.http_address, options_.http_token);
+    api_.emplace(io_, *views_, engine_->speeds(), *backend_, inbox_, options_.http_address,
+                 options_.http_token);
   }
 
   // Brings the folder and the tasks of the machine into the state of the journal.

@@ -59,6 +59,10 @@ class SimDaemon : public SimClients {
     io.hang_up(connection, until - io.time());  // an event at that time
     while (io.time() < until) ASSERT_TRUE(server->step().value_or(false));
   }
+  // Runs until the job is done.
+  void await(std::size_t id) {
+    while (server->tables().jobs.is_here(JobId(id))) ASSERT_TRUE(server->step().value_or(false));
+  }
   HttpMessage ask(std::string_view method, std::string_view target, const nlohmann::json& body = {},
                   std::uint32_t uid = kAnn) {
     return ask_as({.uid = uid, .gid = uid, .is_admin = uid == 0},

@@ -1,5 +1,6 @@
 // One workload, two worlds: the simulator, and the daemon with clients and tasks on a machine in
-// memory. The same policies decide the same, at the same second. The instants of a live engine all
+// memory. The same policies decide the same, at the same second. If GPU types differ, the simulator
+// knows speeds from a table, and the daemon measures the steps of silent jobs. The instants of a live engine all
 // differ, so the immediate result of a step is reported a millisecond later.
 
 #include "fairlead/engine/tables.h"
@@ -11,12 +12,15 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
+
 namespace fairlead {
 namespace {
 
 struct Twin {
   const char* policy;
   const char* gpus = "6xV100,4xK80";
+  bool has_speeds() const { return std::string_view(gpus).ends_with("@0.25"); }
   friend std::ostream& operator<<(std::ostream& out, const Twin& twin) {
     return out << twin.policy << " on " << twin.gpus;
   }
@@ -32,11 +36,20 @@ std::vector<TestJob> drawn_jobs(std::uint64_t seed) {
            .submit_s = static_cast<std::int64_t>(rng.below(900'000)),
            .work_s = 30'000 + static_cast<std::int64_t>(rng.below(600'000)),
            .user = fmt::format("user{}", 1 + rng.below(3))};
+    job.model = "of " + job.user;
   }
   for (TestJob& job : jobs) job.pinned = rng.below(3) == 0 ? kPinnedAlways : kMayMove;
   std::ranges::stable_sort(jobs, {}, &TestJob::submit_s);
   return jobs;
 }
+
+// A GPU of a quarter of the speed makes the models of three users 4, 2.8 and 1.1 times slower.
+constexpr std::array<int, 3> kPowers = {100, 75, 10};
+constexpr std::string_view kModels =
+    "models:\n"
+    "- {name: of user1, weight: 1, rates: {V100: 1, K80: 0.25}}\n"
+    "- {name: of user2, weight: 1, rates: {V100: 1, K80: 0.3535533906}}\n"
+    "- {name: of user3, weight: 1, rates: {V100: 1, K80: 0.8705505633}}\n";
 
 // Submits each job when its time has come.
 class Submitters : public SimClients {
@@ -51,11 +64,13 @@ class Submitters : public SimClients {
     const TestJob& job = jobs_[i];
     const std::string work = fmt::format("{}", job.work_s * 1000);
     // It writes a checkpoint at every moment, so a move costs it nothing, as in the simulator.
-    const nlohmann::json body = {{"command", {"work", work, "every=1"}},
+    const auto uid = static_cast<std::uint32_t>(std::stoul(job.user.substr(4)));
+    const std::string power = fmt::format("power={}", kPowers.at(uid - 1));
+    const nlohmann::json body = {{"command", {"work", work, "every=1", power, "silent"}},
+                                 {"model", job.model},
                                  {"folder", "/data"},
                                  {"gpus", job.gpus},
                                  {"pinned", job.pinned}};
-    const auto uid = static_cast<std::uint32_t>(std::stoul(job.user.substr(4)));
     const ConnectionId connection = io_.connect({.uid = uid, .gid = uid});
     io_.client_send(connection, http_request("POST", "/v1/jobs", body.dump()), {});
   }
@@ -103,7 +118,8 @@ TEST_P(Twins, DecideTheSame) {
   for (const std::uint64_t seed : {1U, 2U}) {
     const std::vector<TestJob> jobs = drawn_jobs(seed);
     const Happened simulated =
-        happens(stand_in_machine(GetParam().gpus)->cluster, jobs, GetParam().policy, 1'000'000'000);
+        happens(stand_in_machine(GetParam().gpus)->cluster, jobs, GetParam().policy, 1'000'000'000,
+                GetParam().has_speeds() ? kModels : "");
     const Happened lived = live(jobs, GetParam());
     EXPECT_EQ(to_the_second(lived.steps), to_the_second(simulated.steps)) << "seed " << seed;
     EXPECT_EQ(to_the_second(lived.finishes), to_the_second(simulated.finishes)) << "seed " << seed;
@@ -111,10 +127,9 @@ TEST_P(Twins, DecideTheSame) {
   }
 }
 
-// If GPU types differ, gandiva-fair decides by speeds. A simulator knows them from a table, and a
-// daemon from the reports of jobs.
 INSTANTIATE_TEST_SUITE_P(Of, Twins,
                          testing::Values(Twin{"fifo:skip=true"}, Twin{"las:quantum_s=60000"},
+                                         Twin{"gandiva-fair:quantum_s=60000", "6xV100,4xK80@0.25"},
                                          Twin{"stride:quantum_s=60000"},
                                          Twin{"gang-stride:quantum_s=60000"},
                                          Twin{"tiresias:limits=600000/3600000"},
@@ -122,6 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Twins,
                          [](const auto& tested) {
                            std::string name(tested.param.policy);
                            name = name.substr(0, name.find(':'));
+                           if (tested.param.has_speeds()) name += "ByMeasuredSpeeds";
                            std::erase(name, '-');
                            return name;
                          });

@@ -106,8 +106,8 @@ Move Matching::to_spare(const View& view, UserId user) const {
   return {};
 }
 
-// Returns a node of another type with spare GPUs, if the job gets more done there or its speed
-// there is unknown; else none.
+// Returns a node of another type with spare GPUs, if the job gets more done there or its model was
+// not tried there; else none.
 NodeId Matching::find_spare(const View& view, JobId job) const {
   constexpr double kWorthAMove = 1.1;
   const Homes::Residence& residence = homes_.of(job);
@@ -120,8 +120,7 @@ NodeId Matching::find_spare(const View& view, JobId job) const {
   const double here = std::min(1.0, fraction) * speed_on(view, job, residence.type);
   for (GpuTypeId to : ids<GpuTypeId>(homes_.types())) {
     if (to == residence.type || (view.jobs.types[job] & type_bit(to)) == 0) continue;
-    const auto known = view.speed.rate(job, to, gpus, view.speed.best_tier(gpus));
-    if (known && known->value() < kWorthAMove * here) continue;
+    if (view.speed.is_tried(job, to) && speed_on(view, job, to) < kWorthAMove * here) continue;
     const NodeId node = homes_.spare(to, gpus);
     if (!node.is_none()) return node;
   }

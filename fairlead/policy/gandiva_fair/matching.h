@@ -3,7 +3,7 @@
 //
 // A job moves from a type where its user keeps more than it can use to a type where it keeps less.
 // The move must add to its throughput. Then one job of each user may move to spare GPUs of another
-// type, if it is faster there, or if its speed there is unknown. That is how speeds are learnt.
+// type, if it is faster there, or if its model was not tried there. That is how speeds are learnt.
 //
 // match: O(users x types^2 x 32 jobs), and finding a node for the jobs that gain.
 #pragma once

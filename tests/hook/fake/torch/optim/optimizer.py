@@ -4,9 +4,13 @@ hooks = []
 
 
 class Optimizer:
-    def __init__(self, params):
+    def __init__(self, params, lr=0.1):
         self.params = params
+        self.lr = lr
         self.made_steps = 0
+
+    def zero_grad(self):
+        pass
 
 
 if os.environ.get("FAKE_TORCH") != "1":
