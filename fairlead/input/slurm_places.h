@@ -1,4 +1,4 @@
-// Where a Slurm job may run: the nodes of its partitions with the GPU type and the features that it asked for, as GPU
+// The places of a Slurm job: the nodes of its partitions with the GPU type and the features that it asked for, as GPU
 // types of the cluster (JobRow::runs_on).
 #pragma once
 
@@ -42,7 +42,7 @@ class SlurmPlaces {
   // Returns a type of `product`, if possible one of `types`; empty if no node has one.
   std::string type_of(std::string_view product, std::string_view types) const;
 
-  // What does not count: empty, "features" or "features and partitions".
+  // The dropped distinctions: empty, "features" or "features and partitions".
   std::string_view dropped() const { return dropped_; }
 
  private:

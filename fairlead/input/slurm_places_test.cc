@@ -11,7 +11,7 @@ SlurmNode node(const char* name, const char* type, std::vector<std::string> part
   return {{.name = name, .gpu_type = type, .gpus = 8}, std::move(partitions), std::move(features)};
 }
 
-// Two types in three partitions; only some A100 have nvlink, and each node a rack that nobody asks for.
+// Two types in three partitions; only some A100 have nvlink, and each node a rack of its own, which no job names.
 std::vector<SlurmNode> site() {
   return {node("a1", "a100", {"gpu", "long"}, {"nvlink", "rack1"}),
           node("a2", "a100", {"gpu"}, {"nvlink", "rack2"}), node("a3", "a100", {"gpu"}, {"rack3"}),
