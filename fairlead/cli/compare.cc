@@ -187,9 +187,9 @@ Result<int> compare_here(const Flags& flags, ComparePlan plan) {
   if (flags.json) {
     fmt::print("{}", comparison_json(plan.comparison));
   } else {
-    fmt::print("{}{}{}\nresults in {}\n",
+    fmt::print("{}{}{}\nresults in {}\n", recorded_text(plan.comparison),
                comparison_text(plan.comparison, stdout_style(), flags.units),
-               recorded_text(plan.comparison), earlier_text(flags, plan), flags.out);
+               earlier_text(flags, plan), flags.out);
   }
   const int code = report_jobs_left(flags, plan.comparison);
   return failure_of(plan.comparison).map([&] { return code; });

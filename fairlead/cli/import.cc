@@ -8,6 +8,7 @@
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/table.h"
+#include "fairlead/trace/read_flags.h"
 #include "fairlead/trace/slurm_queue.h"
 
 #include <fmt/format.h>
@@ -36,6 +37,11 @@ std::string imported_json(const ClusterNow& now, const fs::path& out) {
   return json_text(value);
 }
 
+bool has_starts(const Workload& log) {
+  return std::ranges::any_of(log.jobs.logged,
+                             [](const Logged& logged) { return logged.start != Time::never(); });
+}
+
 std::string imported_text(const ClusterNow& now, const fs::path& out) {
   const auto count = [](std::size_t jobs) { return count_text(static_cast<std::int64_t>(jobs)); };
   std::string text = fmt::format("{:<14}{}\n", kSavedCluster, describe(now.queue.cluster));
@@ -49,8 +55,10 @@ std::string imported_text(const ClusterNow& now, const fs::path& out) {
   if (now.trace && now.trace->jobs() > 0) {
     text += fmt::format(
         "  fairlead trace inspect {0}/{1}\n"
-        "  fairlead compare --cluster {0}/{2} --trace {0}/{1} --policies 'fifo;sjf;fairlead'\n",
-        out.string(), kSavedJobs, kSavedCluster);
+        "  fairlead compare --cluster {0}/{2} --trace {0}/{1} {3}fifo;sjf;fairlead'\n",
+        out.string(), kSavedJobs, kSavedCluster,
+        has_starts(now.trace->workload()) ? "--set start_s=0 --policies 'as-recorded;slurm;"
+                                          : "--policies '");
   }
   if (!now.queue.jobs.empty())
     text +=
@@ -75,6 +83,7 @@ Command add_slurm(CLI::App& import) {
   CLI::App* app = import.add_subcommand("slurm", "Import the output of sacct, scontrol and squeue");
   struct Flags {
     SlurmFiles files;
+    ReadFlags reading;
     std::string since;
     std::string out = "out/slurm";
     bool json = false;
@@ -90,24 +99,26 @@ Command add_slurm(CLI::App& import) {
   app->add_option("--since", flags->since,
                   "without files: ask sacct from then on (default: the last 30 days)")
       ->type_name("TIME");
+  app->add_option("--utc-offset", flags->reading.utc_offset, std::string(kUtcOffsetHelp))
+      ->type_name("OFFSET[,TIME=OFFSET]...");
   add_output(*app, flags->out, flags->json);
   app->footer(fmt::format(
       "Without any FILE the three commands are run here. With files, the nodes are\n"
       "needed and the others are optional. On a host with Slurm:\n"
       "\n"
       "  scontrol show node > nodes.txt\n"
-      "  sacct --allusers --allocations --parsable2 --starttime now-30days \\\n"
-      "      --state CD,F,CA,TO,NF,OOM,PR -o JobID,User,Submit,ElapsedRaw,AllocTRES,State > "
-      "sacct.txt\n"
+      "  {} now-30days {} > sacct.txt\n"
       "  {} > squeue.txt\n"
       "\n"
       "Examples:\n"
       "  fairlead import slurm --out lab\n"
       "  fairlead import slurm --scontrol-nodes nodes.txt --sacct sacct.txt --squeue squeue.txt "
       "--out lab\n",
-      kSqueue));
+      kSacct, kSacctFields, kSqueue));
   return {app, [flags]() -> Status {
             SlurmFiles files = flags->files;
+            FL_TRY_ASSIGN(options, read_options(flags->reading));
+            files.utc_offsets = options.utc_offsets;
             if (files.nodes.empty() && files.ended.empty() && files.queue.empty()) {
               FL_TRY_ASSIGN(asked, ask_slurm(flags->out, flags->since));
               files = std::move(asked);

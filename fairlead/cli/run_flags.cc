@@ -52,6 +52,7 @@ void add_read_flags(CLI::App& app, ReadFlags& flags) {
       "decimal sign in such a table (default: a point, and also a comma if ; or tabs separate)",
       "point|comma");
   add("--dates", flags.dates, "whether 04/05/2026 has the day or the month first", "dmy|mdy");
+  add("--utc-offset", flags.utc_offset, std::string(kUtcOffsetHelp), "OFFSET[,TIME=OFFSET]...");
   add("--from", flags.from, "jobs submitted from then on: a date, or a time of the trace", "TIME");
   add("--to", flags.to, "jobs submitted before", "TIME");
   add("--users", flags.users, "jobs of these users", "USER,...");

@@ -3,6 +3,7 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/base/time_text.h"
 #include "fairlead/compare/paired.h"
+#include "fairlead/compare/recorded_text.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/summary_text.h"
 
@@ -207,7 +208,7 @@ std::vector<const ComparedPolicy*> comparable(const ComparedPoint& point) {
   double most = 0;
   for (const ComparedPolicy& policy : point.policies) {
     const auto range = range_over_seeds(policy, finished);
-    if (!range || range->mean < most) continue;
+    if (!range || range->mean < most || has_nothing_recorded(policy)) continue;
     if (range->mean > most) policies.clear();
     most = range->mean;
     policies.push_back(&policy);
@@ -267,7 +268,7 @@ class MeansTable {
   void add(const ComparedPoint& point) {
     const std::vector<const ComparedPolicy*> alike = comparable(point);
     for (const ComparedPolicy& policy : point.policies) {
-      if (policy.summaries.empty()) continue;
+      if (policy.summaries.empty() || has_nothing_recorded(policy)) continue;
       const bool is_alike = std::ranges::find(alike, &policy) != alike.end();
       add(point, policy.policy, [&](const Figure& figure) -> Cell {
         const auto range = range_over_seeds(policy, figure);

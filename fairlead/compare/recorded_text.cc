@@ -38,8 +38,27 @@ std::optional<Recorded> recorded_in(const json& summary) {
 
 std::string wait_text(double s) { return span_text(std::llround(s * 1000)); }
 
-bool is_policy(const ComparedPolicy& policy, std::string_view name) {
-  return policy.policy == name || policy.policy.starts_with(std::string(name) + ":");
+bool is_policy(std::string_view policy, std::string_view name) {
+  return policy == name || policy.starts_with(fmt::format("{}:", name));
+}
+
+bool is_as_recorded(std::string_view policy) { return is_policy(policy, "as-recorded"); }
+
+// Returns a line on how near our model of a real scheduler comes to its past.
+std::string model_text(const std::string& policy, const Recorded& recorded) {
+  constexpr double kNear = 0.25;  // a part of the recorded wait; chosen
+  std::string text =
+      fmt::format("Our model of your scheduler, {}: mean wait {}, recorded {}.\n", policy,
+                  wait_text(recorded.wait_here_s), wait_text(recorded.wait_s));
+  const double off_s = recorded.wait_here_s - recorded.wait_s;
+  if (std::abs(off_s) <= kNear * recorded.wait_s) return text;
+  const std::string by = recorded.wait_s > 0
+                             ? fmt::format(" by {:.0f} %", 100 * std::abs(off_s) / recorded.wait_s)
+                             : "";
+  return text + fmt::format(
+                    "! A decision from this table rests on an inaccurate model: it waits "
+                    "{}{} than was recorded.\n",
+                    off_s > 0 ? "longer" : "less", by);
 }
 
 std::string point_text(const ComparedPoint& point) {
@@ -48,23 +67,24 @@ std::string point_text(const ComparedPoint& point) {
   for (const ComparedPolicy& policy : point.policies) {
     if (policy.summaries.empty()) continue;
     const auto recorded = recorded_in(policy.summaries.front());
-    if (!recorded) continue;
-    const std::string wait = wait_text(recorded->wait_s);
-    if (is_policy(policy, "as-recorded")) {
+    if (!recorded) {
+      if (is_as_recorded(policy.policy))
+        past = fmt::format("No row for {}: the trace has no recorded starts.\n", policy.policy);
+    } else if (is_as_recorded(policy.policy)) {
       past = fmt::format(
           "Recorded: mean wait {} over {:.0f} jobs; {} kept {:.0f} of their starts, {:.0f} came "
           "later.\n",
-          wait, recorded->starts, policy.policy, recorded->kept, recorded->later);
-    } else if (is_policy(policy, "slurm") || is_policy(policy, "kube")) {
-      models += fmt::format("Our model of your scheduler, {}: mean wait {}, recorded {}.\n",
-                            policy.policy, wait_text(recorded->wait_here_s), wait);
+          wait_text(recorded->wait_s), recorded->starts, policy.policy, recorded->kept,
+          recorded->later);
+    } else if (is_policy(policy.policy, "slurm") || is_policy(policy.policy, "kube")) {
+      models += model_text(policy.policy, *recorded);
     }
   }
-  if (past.empty()) return {};
+  if (past.empty() && models.empty()) return {};
   std::vector<std::string> values;
   for (const auto& [key, value] : point.values) values.push_back(fmt::format("{}={}", key, value));
   const std::string head = values.empty() ? "" : fmt::format("{}:\n", fmt::join(values, " "));
-  return head + past + models;
+  return head + models + past;
 }
 
 }  // namespace
@@ -72,7 +92,12 @@ std::string point_text(const ComparedPoint& point) {
 std::string recorded_text(const Comparison& comparison) {
   std::string text;
   for (const ComparedPoint& point : comparison.points) text += point_text(point);
-  return text.empty() ? text : "\n" + text;
+  return text.empty() ? text : text + "\n";
+}
+
+bool has_nothing_recorded(const ComparedPolicy& policy) {
+  return is_as_recorded(policy.policy) && !policy.summaries.empty() &&
+         !recorded_in(policy.summaries.front());
 }
 
 }  // namespace fairlead

@@ -1,7 +1,11 @@
 #include "fairlead/input/civil_time.h"
 
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 namespace fairlead {
 namespace {
@@ -245,6 +249,51 @@ Parsed<Time> parse_utc_time(std::string_view text) {
   const std::int64_t offset = offset_ms(text, ok);
   if (ms < 0 || !ok) return tl::unexpected(kNotATime);
   return Time{ms - offset};
+}
+
+Time UtcOffsets::utc(WallTime wall) const {
+  Duration offset{};
+  for (const Step& step : steps) {
+    if (step.from <= wall) offset = step.offset;
+  }
+  return Time{wall.ms} - offset;
+}
+
+std::string UtcOffsets::text() const {
+  std::string text;
+  for (const Step& step : steps) {
+    if (!text.empty()) {
+      const std::chrono::sys_seconds from{std::chrono::seconds(step.from.ms / 1000)};
+      text += fmt::format(", from {:%Y-%m-%d %H:%M:%S} on ", from);
+    }
+    const std::int64_t minutes = std::abs(step.offset.ms) / kMinuteMs;
+    text += fmt::format("UTC{}{}", step.offset.ms < 0 ? '-' : '+', minutes / 60);
+    if (minutes % 60 != 0) text += fmt::format(":{:02}", minutes % 60);
+  }
+  return text;
+}
+
+Parsed<UtcOffsets> parse_utc_offsets(std::string_view text) {
+  constexpr std::string_view kOffsets = "takes +HH:MM, or +HH:MM,YYYY-MM-DDTHH:MM:SS=+HH:MM";
+  UtcOffsets offsets;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    const std::size_t equals = part.find('=');
+    const bool is_first = offsets.steps.empty();
+    if (is_first != (equals == part.npos)) return tl::unexpected(kOffsets);
+    UtcOffsets::Step step{.from = {std::numeric_limits<std::int64_t>::min()}, .offset = {}};
+    if (!is_first) {
+      const Parsed<WallTime> from = parse_wall_time(part.substr(0, equals));
+      if (!from || *from <= offsets.steps.back().from) return tl::unexpected(kOffsets);
+      step.from = *from;
+    }
+    bool ok = false;
+    step.offset = {offset_ms(is_first ? part : part.substr(equals + 1), ok)};
+    if (!ok) return tl::unexpected(kOffsets);
+    offsets.steps.push_back(step);
+  }
+  return offsets;
 }
 
 Time pacific_to_utc(WallTime wall) {

@@ -5,7 +5,9 @@
 #include "fairlead/base/units.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace fairlead {
 
@@ -36,6 +38,24 @@ struct CivilTime {
 Parsed<CivilTime> parse_civil_time(std::string_view text, DayOrder order);
 constexpr std::string_view kAmbiguousDay =
     "may be a day and a month or a month and a day: add --dates dmy or --dates mdy";
+
+// The offsets from UTC of a wall clock: the first one, and the wall times from which others are valid.
+struct UtcOffsets {
+  struct Step {
+    WallTime from;  // the smallest time for the first step
+    Duration offset;
+  };
+  std::vector<Step> steps;  // by time; none: UTC
+  // Returns the instant of a wall time. An hour that occurs twice is its first pass if the later offset is valid from
+  // its end on. O(steps).
+  Time utc(WallTime wall) const;
+  // "UTC+2, from 2026-10-25 03:00:00 on UTC+1".
+  std::string text() const;
+};
+
+// Parses "+02:00" or "+02:00,2026-10-25T03:00:00=+01:00,...". Errors: an offset or a time that is none; times that do
+// not rise.
+Parsed<UtcOffsets> parse_utc_offsets(std::string_view text);
 
 // Parses a length of time in parts: h:mm:ss, d-hh:mm:ss, "2 days, 3:04:05", each with a fraction of a second; with
 // `is_mm_ss` also mm:ss, as Slurm writes it. Returns milliseconds, rounded up.

@@ -64,6 +64,24 @@ std::string civil(std::string_view text, DayOrder order = DayOrder::kUnknown) {
   return fmt::format("{}{}", parsed->time.ms / 1000, parsed->has_zone ? " zone" : "");
 }
 
+TEST(UtcOffsets, AreValidFromTheirTimesOn) {
+  const auto offsets = parse_utc_offsets("+02:00,2026-10-25T03:00:00=+01:00");
+  ASSERT_TRUE(offsets);
+  EXPECT_EQ(offsets->text(), "UTC+2, from 2026-10-25 03:00:00 on UTC+1");
+  const auto utc = [&](std::string_view wall) { return offsets->utc(*parse_wall_time(wall)); };
+  EXPECT_EQ(utc("2026-10-25T02:59:59"), *parse_utc_time("2026-10-25T00:59:59Z"));
+  EXPECT_EQ(utc("2026-10-25T03:00:00"), *parse_utc_time("2026-10-25T02:00:00Z"));
+  EXPECT_EQ(UtcOffsets().utc({5}).ms, 5);
+  EXPECT_EQ(parse_utc_offsets("-0330")->text(), "UTC-3:30");
+}
+
+TEST(UtcOffsets, AreRefusedIfTheyAreNone) {
+  for (const char* text :
+       {"2", "+25:00", "2026-10-25T03:00:00=+01:00", "+01:00,+02:00", "+01:00,2026-10-25=+02:00",
+        "+01:00,2026-10-25T03:00:00=+02:00,2026-03-29T03:00:00=+01:00"})
+    EXPECT_FALSE(parse_utc_offsets(text)) << text;
+}
+
 TEST(ParseCivilTime, KnowsTheWaysPeopleWriteIt) {
   for (const char* text :
        {"2026-01-31 07:01:00", "2026-01-31T07:01", "2026/1/31 7:01", "31.1.2026 7:01",

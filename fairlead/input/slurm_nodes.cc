@@ -17,7 +17,7 @@ constexpr std::string_view kCommand = "scontrol show node";
 // The fields of one node, each with its line.
 struct Record {
   std::string name;
-  std::string gres, trackable, state;
+  std::string gres, trackable, state, partitions, features;
   std::int64_t line = 0;       // line of its name
   std::int64_t gres_line = 0;  // line of Gres or CfgTRES
 };
@@ -103,6 +103,11 @@ std::string away_state(std::string_view state) {
   return {};
 }
 
+std::vector<std::string> names_of(std::string_view list) {
+  const std::vector<std::string_view> parts = parts_of(list);
+  return {parts.begin(), parts.end()};
+}
+
 Status add_node(const Record& record, const std::string& file, SlurmNodes& found) {
   Gpus gpus;
   bool is_counted = true;
@@ -124,8 +129,13 @@ Status add_node(const Record& record, const std::string& file, SlurmNodes& found
   }
   for (const auto& [type, count] : gpus) {
     const std::string name = gpus.size() == 1 ? record.name : record.name + "/" + type;
-    found.nodes.push_back(
-        {.name = name, .gpu_type = type, .gpus = count, .host = record.name, .rack = "cluster"});
+    found.nodes.push_back({.spec = {.name = name,
+                                    .gpu_type = type,
+                                    .gpus = count,
+                                    .host = record.name,
+                                    .rack = "cluster"},
+                           .partitions = names_of(record.partitions),
+                           .features = names_of(record.features)});
   }
   return {};
 }
@@ -145,6 +155,8 @@ void take_words(std::string_view line, std::int64_t number, Record& record) {
     if (key == "CfgTRES") record.trackable = value;
     if (key == "Gres" || (key == "CfgTRES" && record.gres.empty())) record.gres_line = number;
     if (key == "State") record.state = value;
+    if (key == "Partitions") record.partitions = value;
+    if (key == "ActiveFeatures" && value != "(null)") record.features = value;
   }
 }
 

@@ -12,7 +12,7 @@ Result<SlurmNodes> read(std::string_view text) {
 
 std::string names(const SlurmNodes& found) {
   std::string text;
-  for (const NodeSpec& node : found.nodes)
+  for (const auto& [node, partitions, features] : found.nodes)
     text += fmt::format("{} {} {}\n", node.name, node.gpus, node.gpu_type);
   return text;
 }

@@ -1,6 +1,7 @@
 #include "fairlead/model/speed.h"
 
 #include "fairlead/base/parse.h"
+#include "fairlead/model/type_sets.h"
 
 #include <algorithm>
 #include <cctype>
@@ -383,14 +384,7 @@ class SpeedBuilder {
   TypeMask allowed(JobId job) const {
     const auto named = workload_.runs_on.find(job);
     if (named == workload_.runs_on.end()) return kAllTypes;
-    TypeMask types = 0;
-    for (std::string_view rest = named->second; !rest.empty();) {
-      const std::size_t end = std::min(rest.find('+'), rest.size());
-      const GpuTypeId type = cluster_.type_named(trimmed(rest.substr(0, end)));
-      if (!type.is_none()) types |= type_bit(type);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return types;
+    return types_named(cluster_, named->second);
   }
 
   TypeMask mask_of_cluster() const {

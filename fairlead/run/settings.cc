@@ -136,9 +136,16 @@ constexpr Setting kSettings[] = {
      }},
     {"tasks", "gpu or trace",
      "whether a job of a trace by others may be split over nodes GPU by GPU (gpu) or only between "
-     "its tasks, which Helios, Acme and PAI list (trace) (default: gpu)",
+     "its tasks, which Helios, Acme, PAI and Slurm list (trace) (default: gpu)",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"gpu", "trace"}, s.tasks);
+     }},
+    {"places", "stated, recorded or any",
+     "GPU types on which a job may run: those in its column runs_on, or any if that is empty "
+     "(stated); the same, but the type of its duration instead of any (recorded); any (any) "
+     "(default: stated)",
+     [](std::string_view v, Settings& s) {
+       return set_choice(v, {"stated", "recorded", "any"}, s.places);
      }},
     {"load", "a number from 0.001 to 1000",
      "rescale interarrival times to this offered load (GPU time requested / capacity) (default: "

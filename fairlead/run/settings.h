@@ -16,6 +16,7 @@
 #include "fairlead/sim/faults.h"
 #include "fairlead/sim/unreliable_options.h"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,13 @@
 #include <vector>
 
 namespace fairlead {
+
+// The GPU types on which a job may run.
+enum class PlacesRule : std::uint8_t {
+  kStated,  // those that its row names in runs_on; any, if it names none
+  kRecorded,  // the same, but a job that names none stays on the product of its duration, if the cluster has it
+  kAny,
+};
 
 struct Settings {
   std::map<std::string, std::string> given;  // the original texts, by key
@@ -32,6 +40,7 @@ struct Settings {
   bool rejects_allowed = false;                       // more than 1 % of the rows may be unusable
   std::optional<Reading> reading{};  // none: strict for the native format, else lenient
   Tasks tasks = Tasks::kOfOneGpu;    // size of tasks in foreign formats
+  PlacesRule places = PlacesRule::kStated;
   double load = 0;  // offered load to rescale to (trace/load.h); 0: interarrival times stay
   Costs costs;
   bool model_costs = true;  // models' own costs take precedence over `costs`

@@ -7,11 +7,14 @@
 #include "fairlead/input/outages_file.h"
 #include "fairlead/metrics/bounds.h"
 #include "fairlead/metrics/metrics.h"
+#include "fairlead/model/type_sets.h"
 #include "fairlead/policy/registry.h"
 #include "fairlead/sim/sim_backend.h"
 #include "fairlead/sim/unreliable.h"
 #include "fairlead/trace/load.h"
 #include "fairlead/trace/plausible.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -51,6 +54,27 @@ Assumptions assumptions(const SimulationInputs& inputs, const Workload& workload
     if (several && workload.jobs.model[job].is_none()) ++assumed.jobs_without_model;
   }
   return assumed;
+}
+
+// Applies the rule to the column runs_on, and returns a sentence about jobs for which it is a guess.
+std::string apply(PlacesRule rule, const Cluster& cluster, Workload& workload) {
+  const UnplacedJobs unplaced = unplaced_jobs(workload, cluster);
+  if (rule == PlacesRule::kAny) workload.runs_on.clear();
+  if (rule == PlacesRule::kRecorded) {
+    for (JobId job : ids<JobId>(workload.jobs.size())) {
+      const std::string types =
+          names_of(cluster, types_of_product(cluster, workload.reference_types[job]));
+      if (!types.empty()) workload.runs_on.try_emplace(job, types);
+    }
+  }
+  constexpr double kGrave = 0.01;  // the limit of metrics/assumed.h
+  if (unplaced.recorded < kGrave || rule == PlacesRule::kAny) return {};
+  const std::string who =
+      fmt::format("nothing states where {} jobs may run, {:.0f} % of the GPU time: ", unplaced.jobs,
+                  100 * unplaced.gpu_time);
+  return who + (rule == PlacesRule::kRecorded
+                    ? "each stays on the GPU type that it ran on"
+                    : "any GPU (--sweep places=stated,recorded also keeps each on its type)");
 }
 
 // Returns the number of jobs whose model has communication figures.
@@ -179,7 +203,11 @@ Result<Simulation> Simulation::make(SimulationInputs inputs) {
   const Settings& settings = inputs.settings;
   if (!settings.rejects_allowed) FL_TRY(check_rejected(workload));
   std::vector<std::string> implausible = implausible_facts(workload);
+  const std::string guess = apply(settings.places, inputs.cluster, workload);
+  if (!guess.empty()) implausible.push_back(guess);
   if (settings.load > 0) FL_TRY(scale_to_load(workload, settings.load, inputs.cluster.gpus));
+  const std::string overload = overload_text(workload, inputs.cluster);
+  if (!overload.empty()) implausible.push_back(overload);
   FL_TRY_ASSIGN(table, speed_table(inputs));
   if (!settings.models.empty()) draw_models(workload, table, inputs.seed);
   if (!settings.model_costs) {

@@ -61,11 +61,17 @@ std::vector<std::string> words_of(std::string_view line) {
 
 ReadFlags flags_of(std::string_view line) {
   ReadFlags flags;
-  const std::map<std::string, std::string*> known = {
-      {"--format", &flags.format},       {"--columns", &flags.columns}, {"--unit", &flags.unit},
-      {"--delimiter", &flags.delimiter}, {"--decimal", &flags.decimal}, {"--dates", &flags.dates},
-      {"--from", &flags.from},           {"--to", &flags.to},           {"--users", &flags.users},
-      {"--sample", &flags.sample}};
+  const std::map<std::string, std::string*> known = {{"--format", &flags.format},
+                                                     {"--columns", &flags.columns},
+                                                     {"--unit", &flags.unit},
+                                                     {"--delimiter", &flags.delimiter},
+                                                     {"--decimal", &flags.decimal},
+                                                     {"--dates", &flags.dates},
+                                                     {"--from", &flags.from},
+                                                     {"--to", &flags.to},
+                                                     {"--users", &flags.users},
+                                                     {"--sample", &flags.sample},
+                                                     {"--utc-offset", &flags.utc_offset}};
   const std::vector<std::string> words = words_of(line);
   EXPECT_EQ(words.size() % 2, 0U) << line;
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {

@@ -105,6 +105,14 @@ Status take_selection(const ReadFlags& flags, Selection& selection) {
   return {};
 }
 
+Status take_offsets(const std::string& text, UtcOffsets& offsets) {
+  if (text.empty()) return {};
+  const auto parsed = parse_utc_offsets(text);
+  if (!parsed) return input_error("--utc-offset {}: {}", parsed.error(), text);
+  offsets = *parsed;
+  return {};
+}
+
 Status take_format(const ReadFlags& flags, ReadOptions& options) {
   if (!flags.format.empty()) {
     options.format = find_format(flags.format);
@@ -130,6 +138,7 @@ Result<ReadOptions> read_options(const ReadFlags& flags) {
   FL_TRY(take_choice("--decimal", flags.decimal, kDecimals, options.table.decimals));
   FL_TRY(take_choice("--dates", flags.dates, kDates, options.table.dates));
   FL_TRY(take_format(flags, options));
+  FL_TRY(take_offsets(flags.utc_offset, options.utc_offsets));
   FL_TRY(take_conditions(flags.where, options.where));
   FL_TRY(take_selection(flags, options.selection));
   return options;
@@ -137,10 +146,10 @@ Result<ReadOptions> read_options(const ReadFlags& flags) {
 
 std::vector<std::string> arguments_of(const ReadFlags& flags) {
   const std::pair<std::string_view, const std::string&> given[] = {
-      {"format", flags.format},       {"columns", flags.columns}, {"unit", flags.unit},
-      {"delimiter", flags.delimiter}, {"decimal", flags.decimal}, {"dates", flags.dates},
-      {"from", flags.from},           {"to", flags.to},           {"users", flags.users},
-      {"sample", flags.sample}};
+      {"format", flags.format},         {"columns", flags.columns}, {"unit", flags.unit},
+      {"delimiter", flags.delimiter},   {"decimal", flags.decimal}, {"dates", flags.dates},
+      {"utc-offset", flags.utc_offset}, {"from", flags.from},       {"to", flags.to},
+      {"users", flags.users},           {"sample", flags.sample}};
   std::vector<std::string> arguments;
   for (const auto& [name, value] : given) {
     if (!value.empty()) arguments.push_back(fmt::format("--{}={}", name, value));

@@ -15,7 +15,7 @@ namespace {
 using Column = CsvReader::Column;
 
 struct Columns {
-  Column job, user, state, ran, limit, nodes, all, per_node, reason;
+  Column job, user, state, ran, limit, nodes, all, per_node, reason, partitions, features;
 };
 
 Result<Columns> find_columns(CsvReader& csv, const std::string& file) {
@@ -33,6 +33,8 @@ Result<Columns> find_columns(CsvReader& csv, const std::string& file) {
   at.all = csv.find("TRES_ALLOC");
   at.per_node = csv.find("TRES_PER_NODE");
   at.reason = csv.find("REASON");
+  at.partitions = csv.find("PARTITION");
+  at.features = csv.find("FEATURES");
   if (at.all == CsvReader::kMissing && at.nodes == CsvReader::kMissing)
     return input_error("{}: TRES_PER_NODE needs the column NODES; ask for both with: {}", file,
                        kSqueue);
@@ -57,6 +59,9 @@ class QueueRows {
     left_out = reason(job);
     if (at_.nodes != CsvReader::kMissing) job.nodes = csv_.integer(at_.nodes, 0, kJobGpusMax);
     take_gpus(job);
+    job.partitions = csv_.text(at_.partitions);
+    const std::string_view features = csv_.text(at_.features);
+    if (!is_any_of(features, {"(null)", "N/A"})) job.features = features;
     if (left_out.empty() && job.gpus == 0) left_out = "no GPU";
     if (!left_out.empty()) return job;
     job.ran = length(at_.ran).value_or(Duration{});
@@ -82,23 +87,11 @@ class QueueRows {
     const bool has_all = at_.all != CsvReader::kMissing;
     const Column column = has_all ? at_.all : at_.per_node;
     const std::string_view text = csv_.text(column);
-    const SlurmGpus gpus = has_all ? slurm_gpus(text) : per_node(text);
+    const SlurmGpus gpus = has_all ? slurm_gpus(text) : slurm_gres(text);
     if (gpus.cut) csv_.fault(column, "was cut off: ask for more than its width");
     if (gpus.bad) csv_.fault(column, "must name whole GPUs");
     job.gpus = gpus.count() * (has_all ? 1 : std::max<std::int64_t>(job.nodes, 1));
     job.gpu_type = gpus.type;
-  }
-
-  // "gres/gpu:a100:4", "gres:gpu:4", "gpu:4"; "N/A".
-  static SlurmGpus per_node(std::string_view text) {
-    SlurmGpus gpus;
-    if (text.starts_with("gres")) text.remove_prefix(std::min<std::size_t>(5, text.size()));
-    if (!text.starts_with("gpu")) return gpus;
-    const std::size_t colon = text.rfind(':');
-    const bool has_end = colon != text.npos;
-    const Parsed<std::int64_t> count = parse_integer(has_end ? text.substr(colon + 1) : "");
-    gpus.add(count ? text.substr(0, colon) : text, count.value_or(1));
-    return gpus;
   }
 
   // Returns nothing if there is no length, or if it is unlimited.

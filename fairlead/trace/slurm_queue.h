@@ -18,15 +18,17 @@ namespace fairlead {
 constexpr std::string_view kSqueue =
     "squeue --all --array --states=PENDING,RUNNING,SUSPENDED "
     "--Format='JobArrayID:40|,UserName:40|,State:20|,TimeUsed:20|,TimeLimit:20|,NumNodes:10|,"
-    "tres-alloc:200|,Reason:40|'";
+    "Partition:100|,Feature:100|,tres-alloc:200|,Reason:40|'";
 
 struct SlurmQueuedJob {
   std::string id;  // "17", or "17_3" of an array
   std::string user;
   bool runs = false;
   std::int64_t gpus = 0;
-  std::int64_t nodes = 0;  // 0: unknown
-  std::string gpu_type;    // assigned or requested; empty: any
+  std::int64_t nodes = 0;    // 0: unknown
+  std::string gpu_type;      // assigned if it runs, requested if it waits; empty: any
+  std::string partitions{};  // separated by commas; empty: unknown
+  std::string features{};    // constraint; empty: none
   Duration ran{};
   std::optional<Duration> limit{};  // limit of its running time
 };

@@ -12,7 +12,7 @@
 namespace fairlead::testing {
 
 // Returns "id user model gpus submit_ms duration_ms" per job, with "-" for no model. If known, "gpus_min..gpus_max",
-// the reference type and the log's fields ("limit=60000 start=5000") follow.
+// the reference type, the log's fields ("limit=60000 start=5000") and "on a100+v100" follow.
 inline std::vector<std::string> jobs_of(const Workload& workload) {
   std::vector<std::string> lines;
   const Jobs& jobs = workload.jobs;
@@ -31,6 +31,8 @@ inline std::vector<std::string> jobs_of(const Workload& workload) {
     if (!jobs.partition_of(job).is_none())
       line += fmt::format(" partition={}", jobs.partition_name(job));
     if (logged.start != Time::never()) line += fmt::format(" start={}", logged.start.ms);
+    if (const auto types = workload.runs_on.find(job); types != workload.runs_on.end())
+      line += " on " + types->second;
     lines.push_back(line);
   }
   return lines;

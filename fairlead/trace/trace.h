@@ -16,11 +16,14 @@
 
 #include "fairlead/base/file.h"
 #include "fairlead/base/result.h"
+#include "fairlead/input/civil_time.h"
+#include "fairlead/input/slurm_places.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/trace/format.h"
 #include "fairlead/trace/select.h"
 #include "fairlead/trace/table.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +44,9 @@ struct ReadOptions {
   Tasks tasks = Tasks::kOfOneGpu;                                // size of tasks in foreign formats
   StepsPerSecond steps_per_second = published_steps_per_second;  // speeds for Gavel's 10 columns
   TableOptions table{};                                          // options of the format "table"
+  UtcOffsets utc_offsets{};  // for Slurm's times, which have no zone; none: UTC
+  // JobRow::runs_on of a Slurm job; none: the GPU type that it asked for.
+  std::function<std::string(const SlurmAsked&)> slurm_runs_on{};
   std::vector<RowCondition> where{};  // conditions on the rows that are read
   Selection selection{};              // selection among the jobs of those rows
 };

@@ -1,10 +1,11 @@
-// Output of Slurm's sacct with at least JobID, Submit, ElapsedRaw or Elapsed, and AllocTRES or ReqTRES. It may be
-// written with --parsable, --parsable2 or --delimiter, or in columns of fixed width under dashes, where a truncated
-// list makes a bad row. slurm_json.cc reads --json. Steps (ids with a dot) are not jobs; jobs that still wait or run
-// are left out. Times have no zone and are taken as UTC, or are Unix times (SLURM_TIME_FORMAT=%s). A job counts with
-// its running time, however it ended. State, if present, is the end; without it, jobs that still run count as well
-// (leave them out by sacct --state). Elapsed 0: never started. Start, TimelimitRaw or Timelimit, Priority and Partition
-// are kept for policies that stand for Slurm.
+// Output of Slurm's sacct with at least JobID, Submit, ElapsedRaw or Elapsed, and AllocTRES, ReqTRES, AllocGRES or
+// ReqGRES. It may be written with --parsable, --parsable2 or --delimiter, or in columns of fixed width under dashes,
+// where a truncated list makes a bad row. slurm_json.cc reads --json. Steps (ids with a dot) are not jobs; jobs that
+// still wait or run are left out. Times have no zone and are taken as UTC if --utc-offset does not give it, or are Unix
+// times (SLURM_TIME_FORMAT=%s). A job counts with its running time, however it ended. State, if present, is the end;
+// without it, jobs that still run count as well (leave them out by sacct --state). Two rows of one id are two runs of a
+// job that was requeued. Start, TimelimitRaw or Timelimit, Priority and Partition are kept for policies that stand for
+// Slurm; the type in ReqTRES, Partition and Constraints are where the job may run.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/input/civil_time.h"
@@ -12,6 +13,8 @@
 #include "fairlead/trace/readers/readers.h"
 #include "fairlead/trace/readers/slurm.h"
 #include "fairlead/trace/states.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -22,15 +25,15 @@ namespace {
 constexpr std::string_view kNeeds = "JobID,User,Submit,ElapsedRaw,AllocTRES,State";
 
 struct Columns {
-  CsvReader::Column job, user, submit, elapsed_raw, elapsed, allocated, requested, state, start,
-      limit_raw, limit, priority, partition;
+  CsvReader::Column job, user, submit, elapsed_raw, elapsed, allocated, requested, allocated_gres,
+      requested_gres, nodes, state, start, end, limit_raw, limit, priority, partition, features;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(job, csv.require("JobID"));
   FL_TRY_ASSIGN(submit, csv.require("Submit"));
   FL_TRY(csv.require({"ElapsedRaw", "Elapsed"}));
-  FL_TRY(csv.require({"AllocTRES", "ReqTRES"}));
+  FL_TRY(csv.require({"AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES"}));
   const auto user = csv.require({"User", "Account"});
   return Columns{job,
                  user.value_or(CsvReader::kMissing),
@@ -39,51 +42,102 @@ Result<Columns> find_columns(CsvReader& csv) {
                  csv.find("Elapsed"),
                  csv.find("AllocTRES"),
                  csv.find("ReqTRES"),
+                 csv.find("AllocGRES"),
+                 csv.find("ReqGRES"),
+                 csv.find("NNodes"),
                  csv.find("State"),
                  csv.find("Start"),
+                 csv.find("End"),
                  csv.find("TimelimitRaw"),
                  csv.find("Timelimit"),
                  csv.find("Priority"),
-                 csv.find("Partition")};
+                 csv.find("Partition"),
+                 csv.find("Constraints")};
 }
 
 class SacctRows {
  public:
-  SacctRows(CsvReader& csv, const Columns& at) : csv_(csv), at_(at) {}
+  SacctRows(CsvReader& csv, const Columns& at, const ReadOptions& options, bool with_tasks)
+      : csv_(csv), at_(at), options_(options), with_tasks_(with_tasks) {}
 
+  // REQUIRES: the row that it returned before is no longer used.
   JobRow row() {
     JobRow row;
     row.id = csv_.text(at_.job);
     if (row.id.find('.') != row.id.npos) csv_.skip("job step");
-    row.state = state_word(csv_.text(at_.state));
-    if (is_unfinished(row.state)) csv_.skip("not ended");
-    const bool allocated = !csv_.text(at_.allocated).empty();
-    const CsvReader::Column resources = allocated ? at_.allocated : at_.requested;
-    const SlurmGpus gpus = slurm_gpus(csv_.text(resources));
-    if (gpus.cut) csv_.fault(resources, "was cut off: sacct --parsable2 writes all of it");
-    if (gpus.bad) csv_.fault(resources, "must name whole GPUs");
-    row.gpus = gpus.count();
-    if (row.gpus == 0) return row;
-    row.gpu_type = gpus.type;
+    const std::string_view state = csv_.text(at_.state);
+    row.state = state_word(state);
+    const SlurmJobGpus gpus = gpus_of_job();
+    const Duration ran = elapsed();
+    const std::string_view no_job = slurm_no_job(state, gpus, csv_.bad() ? seconds(1) : ran);
+    if (!no_job.empty() && !csv_.bad()) csv_.skip(no_job);
+    row.gpus = gpus.either().count();
+    if (row.gpus == 0 || csv_.bad()) return row;
+    row.task_gpus = with_tasks_ ? gpus.task_gpus() : 1;
+    row.gpu_type = gpus.either().type;
     row.user = csv_.text(at_.user);
     row.submit = submitted();
-    const CsvReader::Column elapsed =
-        at_.elapsed_raw == CsvReader::kMissing ? at_.elapsed : at_.elapsed_raw;
-    row.duration = at_.elapsed_raw == CsvReader::kMissing ? clock_length() : csv_.duration(elapsed);
-    if (row.duration.ms == 0) csv_.skip("never started");
+    row.duration = ran;
+    if (!csv_.bad()) row.id = runs_.name(row.id, row.repaired);
     take_logged(row);
+    runs_on_ = slurm_runs_on(options_, gpus, row.partition, csv_.text(at_.features));
+    row.runs_on = runs_on_;
     row.columns.id = csv_.column_number(at_.job);
-    row.columns.duration = csv_.column_number(elapsed);
+    row.columns.duration = csv_.column_number(elapsed_column());
     return row;
   }
 
-  bool has_unix_times() const { return has_unix_times_; }
+  std::string times() const {
+    if (has_unix_times_) return "Unix times";
+    if (options_.utc_offsets.steps.empty()) return "calendar times without a zone, taken as UTC";
+    return fmt::format("calendar times of {}", options_.utc_offsets.text());
+  }
+  // Error: the clock changed within the log, and the offsets from UTC are not known.
+  Status verdict(std::string_view file) const {
+    if (clock_changes_ == 0) return {};
+    return input_error(
+        "{}: the clock changed within this log, and its times have no zone: {} job{} ran an hour "
+        "more or less than from start to end, such as {}; ask with SLURM_TIME_FORMAT=%s sacct "
+        "..., or give the offsets from UTC: --utc-offset "
+        "+02:00,2026-10-25T03:00:00=+01:00",
+        file, clock_changes_, clock_changes_ == 1 ? "" : "s", changed_in_);
+  }
 
  private:
+  SlurmJobGpus gpus_of_job() {
+    SlurmJobGpus gpus;
+    gpus.requested = list(at_.requested, at_.requested_gres, gpus.has_requested);
+    gpus.allocated = list(at_.allocated, at_.allocated_gres, gpus.has_allocated);
+    const Parsed<std::int64_t> nodes = parse_integer(csv_.text(at_.nodes));
+    if (nodes && *nodes > 0) gpus.allocated.nodes = *nodes;
+    return gpus;
+  }
+
+  // Reads the first column that has a list.
+  SlurmGpus list(CsvReader::Column tres, CsvReader::Column gres, bool& is_given) {
+    const CsvReader::Column column = csv_.text(tres).empty() ? gres : tres;
+    const std::string_view text = csv_.text(column);
+    is_given = !text.empty();
+    const SlurmGpus gpus = column == tres ? slurm_gpus(text) : slurm_gres(text);
+    if (gpus.cut) csv_.fault(column, "was cut off: sacct --parsable2 writes all of it");
+    if (gpus.bad) csv_.fault(column, "must name whole GPUs");
+    return gpus;
+  }
+
+  CsvReader::Column elapsed_column() const {
+    return at_.elapsed_raw == CsvReader::kMissing ? at_.elapsed : at_.elapsed_raw;
+  }
+  Duration elapsed() {
+    return at_.elapsed_raw == CsvReader::kMissing ? clock_length() : csv_.duration(at_.elapsed_raw);
+  }
+
   Time submitted() {
-    const std::optional<Time> unix_time = as_unix_time(csv_.text(at_.submit));
+    const std::string_view text = csv_.text(at_.submit);
+    const std::optional<Time> unix_time = as_unix_time(text);
     has_unix_times_ = has_unix_times_ || unix_time;
-    return unix_time ? *unix_time : csv_.utc_time(at_.submit);
+    if (unix_time) return *unix_time;
+    const Parsed<WallTime> wall = parse_wall_time(text);
+    return wall ? options_.utc_offsets.utc(*wall) : csv_.utc_time(at_.submit);
   }
 
   static std::optional<Time> as_unix_time(std::string_view text) {
@@ -92,18 +146,32 @@ class SacctRows {
     return ms && Time{*ms} >= kYear2000 ? std::optional(Time{*ms}) : std::nullopt;
   }
 
+  // Returns the time in an optional column.
+  std::optional<Time> time(CsvReader::Column column) const {
+    const std::string_view text = csv_.text(column);
+    if (const auto unix_time = as_unix_time(text)) return unix_time;
+    const auto civil = parse_civil_time(text, DayOrder::kUnknown);
+    if (!civil) return std::nullopt;
+    return civil->has_zone ? civil->time : options_.utc_offsets.utc(WallTime{civil->time.ms});
+  }
+
+  // Notices a job whose start and end are on different sides of a change of the clock.
+  void note_clock(const JobRow& row, std::optional<Time> start, std::optional<Time> end) {
+    if (!start || !end || has_unix_times_ || !options_.utc_offsets.steps.empty()) return;
+    const Duration difference = *end - *start - row.duration;
+    if (difference != hours(1) && difference != hours(-1)) return;
+    if (clock_changes_++ == 0) changed_in_ = row.id;
+  }
+
   // Reads optional fields; a field that is not understood is ignored ("Partition_Limit", "Unknown").
   void take_logged(JobRow& row) {
     row.logged.time_limit = limit();
     const Parsed<std::int64_t> priority = parse_integer(csv_.text(at_.priority));
     if (priority && *priority >= 0 && *priority <= kPriorityMax) row.logged.priority = *priority;
     row.partition = csv_.text(at_.partition);
-    const std::string_view start = csv_.text(at_.start);
-    if (const auto unix_time = as_unix_time(start)) {
-      row.logged.start = *unix_time;
-    } else if (const auto civil = parse_civil_time(start, DayOrder::kUnknown)) {
-      row.logged.start = civil->time;
-    }
+    const std::optional<Time> start = time(at_.start);
+    if (start) row.logged.start = *start;
+    note_clock(row, start, time(at_.end));
   }
 
   Duration limit() const {
@@ -123,7 +191,13 @@ class SacctRows {
 
   CsvReader& csv_;
   Columns at_;
+  const ReadOptions& options_;
+  bool with_tasks_;
   bool has_unix_times_ = false;
+  std::int64_t clock_changes_ = 0;
+  std::string changed_in_;  // the first job of them
+  std::string runs_on_;     // of the present row
+  SlurmRuns runs_;
 };
 
 bool is_sacct(const TraceHead& head) {
@@ -131,16 +205,17 @@ bool is_sacct(const TraceHead& head) {
   if (head.is_ruled()) return head.has(' ', {"JobID"});
   const char separator = head.separator();
   if (!head.has(separator, {"JobID"})) return false;
-  constexpr std::string_view kOwn[] = {"ElapsedRaw", "AllocTRES", "ReqTRES", "AllocCPUS"};
+  constexpr std::string_view kOwn[] = {"ElapsedRaw", "AllocTRES", "ReqTRES", "AllocGRES",
+                                       "AllocCPUS"};
   return std::ranges::any_of(kOwn,
                              [&](std::string_view name) { return head.has(separator, {name}); });
 }
 
-Status read_sacct(ByteSource& source, const ReadOptions& /*options*/, WorkloadBuilder& builder) {
+Status read_sacct(ByteSource& source, const ReadOptions& options, WorkloadBuilder& builder) {
   constexpr std::size_t kHeadBytes = 1 << 14;
   FL_TRY_ASSIGN(bytes, source.peek(kHeadBytes));
   const TraceHead head(bytes);
-  if (head.first_byte() == '{') return read_slurm_json(source, builder);
+  if (head.first_byte() == '{') return read_slurm_json(source, options, builder);
   const bool ruled = head.is_ruled();
   // sacct does not quote; only spreadsheets and similar programs do.
   const char separator = ruled ? '|' : head.separator();
@@ -150,10 +225,10 @@ Status read_sacct(ByteSource& source, const ReadOptions& /*options*/, WorkloadBu
   if (!columns) {
     return input_error("{}; ask sacct for -o {}", columns.error().message, kNeeds);
   }
-  SacctRows rows(csv, *columns);
+  SacctRows rows(csv, *columns, options, builder.with_tasks());
   FL_TRY(add_rows(csv, builder, [&] { return rows.row(); }));
-  builder.say_times(rows.has_unix_times() ? "Unix times"
-                                          : "calendar times without a zone, taken as UTC");
+  FL_TRY(rows.verdict(source.name()));
+  builder.say_times(rows.times());
   builder.start_at_zero();
   return {};
 }
@@ -163,11 +238,11 @@ Status read_sacct(ByteSource& source, const ReadOptions& /*options*/, WorkloadBu
 const TraceFormat kSacctFormat = {
     .name = "sacct",
     .file =
-        "Slurm: `sacct --allusers --allocations --parsable2 --starttime 2026-01-01 --state "
-        "CD,F,CA,TO,NF,OOM,PR -o "
-        "JobID,User,Submit,Start,ElapsedRaw,TimelimitRaw,Partition,AllocTRES,State`; needed are "
-        "JobID, "
-        "Submit, ElapsedRaw or Elapsed, and AllocTRES or ReqTRES; also `--parsable`, another "
+        "Slurm: `SLURM_TIME_FORMAT=%s sacct --allusers --allocations --duplicates --parsable2 "
+        "--starttime 2026-01-01 --state CD,F,CA,TO,NF,OOM,PR,RQ -o "
+        "JobID,User,Partition,Submit,Start,End,ElapsedRaw,TimelimitRaw,Priority,NNodes,Constraints,"
+        "ReqTRES,AllocTRES,State`; needed are JobID, Submit, ElapsedRaw or Elapsed, and AllocTRES, "
+        "ReqTRES, AllocGRES or ReqGRES; also `--parsable`, another "
         "`--delimiter`, `--json`, and columns of fixed width; a job counts with the time that it "
         "ran, however it ended",
     .needs = kNeeds,

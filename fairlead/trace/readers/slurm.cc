@@ -2,6 +2,9 @@
 
 #include "fairlead/base/parse.h"
 #include "fairlead/model/job_row.h"
+#include "fairlead/trace/states.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -9,8 +12,9 @@ namespace fairlead {
 namespace {
 
 void add_resource(std::string_view name, std::string_view amount, SlurmGpus& gpus) {
-  if (!name.starts_with("gres/")) return;
   const Parsed<std::int64_t> count = parse_integer(amount);
+  if (name == "node") gpus.nodes = count.value_or(0);
+  if (!name.starts_with("gres/")) return;
   gpus.add(name.substr(std::string_view("gres/").size()), count.value_or(-1));
 }
 
@@ -26,6 +30,56 @@ SlurmGpus slurm_gpus(std::string_view resources) {
     if (equals != one.npos) add_resource(one.substr(0, equals), one.substr(equals + 1), gpus);
   }
   return gpus;
+}
+
+SlurmGpus slurm_gres(std::string_view resources) {
+  SlurmGpus gpus;
+  while (!resources.empty() && !gpus.bad) {
+    std::string_view one = resources.substr(0, resources.find(','));
+    resources.remove_prefix(std::min(one.size() + 1, resources.size()));
+    gpus.cut = gpus.cut || one.ends_with('+');
+    one = one.substr(0, one.find('('));  // which of them: "gpu:a100:2(IDX:0-1)"
+    if (one.starts_with("gres")) one.remove_prefix(std::min<std::size_t>(5, one.size()));
+    if (!one.starts_with("gpu")) continue;
+    const std::size_t colon = one.rfind(':');
+    const Parsed<std::int64_t> count =
+        parse_integer(colon != one.npos ? one.substr(colon + 1) : "");
+    gpus.add(count ? one.substr(0, colon) : one, count.value_or(1));
+  }
+  return gpus;
+}
+
+std::int64_t SlurmJobGpus::task_gpus() const {
+  const std::int64_t nodes = std::max(requested.nodes, allocated.nodes);
+  const std::int64_t gpus = either().count();
+  return nodes > 0 && gpus % nodes == 0 ? gpus / nodes : 1;
+}
+
+std::string_view slurm_no_job(std::string_view state, const SlurmJobGpus& gpus, Duration elapsed) {
+  const bool requeued = state_word(state) == "REQUEUED" && elapsed.ms > 0;
+  if (is_unfinished(state) && !requeued) return "not ended";
+  const bool waited = is_cancelled(state) && elapsed.ms == 0;
+  const bool has_any = gpus.has_requested || gpus.has_allocated;
+  if (has_any && gpus.either().count() == 0) return "no GPU";
+  if (waited) return "cancelled while waiting";
+  if (!has_any) return "no GPU";
+  return elapsed.ms == 0 ? "never started" : "";
+}
+
+std::string_view SlurmRuns::name(std::string_view id, std::string_view& repaired) {
+  const int run = ++runs_[std::string(id)];
+  if (run == 1) return id;
+  repaired = "requeued: each run counts as a job";
+  return named_ = fmt::format("{}#{}", id, run);
+}
+
+std::string slurm_runs_on(const ReadOptions& options, const SlurmJobGpus& gpus,
+                          std::string_view partition, std::string_view features) {
+  const SlurmAsked asked{std::string(gpus.requested.type), std::string(partition),
+                         std::string(features)};
+  // Without the request, a job of any type looks like one that asked for the type that it got.
+  if (!gpus.has_requested && partition.empty() && features.empty()) return {};
+  return options.slurm_runs_on ? options.slurm_runs_on(asked) : asked.gpu_type;
 }
 
 void SlurmGpus::add(std::string_view name, std::int64_t amount) {

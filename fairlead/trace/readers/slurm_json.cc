@@ -50,6 +50,7 @@ SlurmGpus gpus_of(const json& list) {
   if (!list.is_array()) return gpus;
   for (const json& one : list) {
     const json& name = member(one, "name");
+    if (text(member(one, "type")) == "node") gpus.nodes = number(member(one, "count")).value_or(0);
     if (text(member(one, "type")) != "gres" || !name.is_string()) continue;
     gpus.add(name.get_ref<const std::string&>(), number(member(one, "count")).value_or(-1));
   }
@@ -58,7 +59,8 @@ SlurmGpus gpus_of(const json& list) {
 
 class SlurmJobs {
  public:
-  explicit SlurmJobs(WorkloadBuilder& builder) : builder_(builder) {}
+  SlurmJobs(const ReadOptions& options, WorkloadBuilder& builder)
+      : options_(options), builder_(builder) {}
 
   const Status& status() const { return status_; }
 
@@ -68,37 +70,49 @@ class SlurmJobs {
     const std::optional<std::int64_t> id = number(member(job, "job_id"));
     const std::string name = id ? fmt::to_string(*id) : text(member(job, "job_id"));
     const std::string ended = state(member(job, "state"));
-    if (is_unfinished(ended)) return builder_.skip("not ended");
     const json& tres = member(job, "tres");
     const json& allocated = member(tres, "allocated");
-    const bool has_any = allocated.is_array() && !allocated.empty();
-    const SlurmGpus gpus = gpus_of(has_any ? allocated : member(tres, "requested"));
-    if (gpus.bad) return reject("tres must name whole GPUs", where, name);
-    if (gpus.count() == 0) return builder_.skip("no GPU");
+    const json& requested = member(tres, "requested");
+    const SlurmJobGpus gpus{.requested = gpus_of(requested),
+                            .allocated = gpus_of(allocated),
+                            .has_requested = requested.is_array() && !requested.empty(),
+                            .has_allocated = allocated.is_array() && !allocated.empty()};
+    const SlurmGpus& of_job = gpus.either();
+    if (of_job.bad) return reject("tres must name whole GPUs", where, name);
     const json& time = member(job, "time");
     const std::optional<std::int64_t> submitted = number(member(time, "submission"));
     const std::optional<std::int64_t> elapsed = number(member(time, "elapsed"));
-    if (!in_range(submitted) || !in_range(elapsed))
-      return reject("time must have submission and elapsed in seconds", where, name);
-    if (*elapsed == 0) return builder_.skip("never started");
+    const bool is_timed = in_range(submitted) && in_range(elapsed);
+    if (const std::string_view reason =
+            slurm_no_job(ended, gpus, is_timed ? seconds(*elapsed) : seconds(1));
+        !reason.empty())
+      return builder_.skip(reason);
+    if (!is_timed) return reject("time must have submission and elapsed in seconds", where, name);
     const std::string user = user_of(job);
     const std::string partition = text(member(job, "partition"));
+    const std::string runs_on =
+        slurm_runs_on(options_, gpus, partition, text(member(job, "constraints")));
     const std::int64_t limit = number(member(time, "limit")).value_or(0);  // minutes
     const std::int64_t start = number(member(time, "start")).value_or(0);
     const std::int64_t priority = number(member(job, "priority")).value_or(0);
+    std::string_view repaired;
+    const std::string_view run = runs_.name(name, repaired);
     status_ = builder_.add(
-        {.id = name,
+        {.id = run,
          .user = user,
-         .gpus = gpus.count(),
+         .gpus = of_job.count(),
+         .task_gpus = builder_.with_tasks() ? gpus.task_gpus() : 1,
          .submit = {*submitted * 1000},
          .duration = seconds(*elapsed),
-         .gpu_type = gpus.type,
+         .gpu_type = of_job.type,
+         .runs_on = runs_on,
          .logged = {.time_limit =
                         limit > 0 && limit <= kMsMax / 60'000 ? seconds(limit * 60) : Duration{},
                     .priority = priority > 0 && priority <= kPriorityMax ? priority : 0,
                     .start = start > 0 && in_range(start) ? Time{start * 1000} : Time::never()},
          .partition = partition,
-         .state = state_word(ended)},
+         .state = state_word(ended),
+         .repaired = repaired},
         where);
   }
 
@@ -115,19 +129,21 @@ class SlurmJobs {
     status_ = builder_.reject(reason, where, "job " + name);
   }
 
+  const ReadOptions& options_;
   WorkloadBuilder& builder_;
+  SlurmRuns runs_;
   Status status_;
 };
 
 }  // namespace
 
-Status read_slurm_json(ByteSource& source, WorkloadBuilder& builder) {
+Status read_slurm_json(ByteSource& source, const ReadOptions& options, WorkloadBuilder& builder) {
   constexpr int kDepthOfJobs = 2;  // within the list within the whole
   if (!builder.conditions().empty())
     return input_error("--where takes a table: ask sacct for --parsable2 instead of --json");
   SourceBuffer buffer(source);
   std::istream stream(&buffer);
-  SlurmJobs jobs(builder);
+  SlurmJobs jobs(options, builder);
   bool inside = false;
   const auto each = [&](int depth, json::parse_event_t event, json& parsed) {
     if (event == json::parse_event_t::key && depth == 1) inside = parsed == "jobs";
