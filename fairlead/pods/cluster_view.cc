@@ -89,10 +89,13 @@ void ClusterView::each_on(const std::string& node,
   }
 }
 
-bool ClusterView::fits(const std::string& node, std::uint32_t gpus) const {
+bool ClusterView::fits(const std::string& node, std::uint32_t gpus, const std::string& own) const {
   if (is_lost(node)) return false;
   std::uint32_t taken = 0;
-  each_on(node, [&](const Pod& pod) { taken += pod.gpus; });
+  each_on(node, [&](const Pod& pod) {
+    const bool is_for_it = pod.node.empty() && !pod.is_leaving && pod.gang == own;
+    if (!is_for_it) taken += pod.gpus;
+  });
   return taken + gpus <= nodes_.at(node).gpus;
 }
 

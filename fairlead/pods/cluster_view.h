@@ -59,8 +59,9 @@ class ClusterView {
   // Calls `sink` with each pod that is on the node and has not ended, or that may still come.
   // O(pods of the node + assumed).
   void each_on(const std::string& node, const std::function<void(const Pod&)>& sink) const;
-  // Returns true if the node is ready and has that many GPUs that no pod has or may still get.
-  bool fits(const std::string& node, std::uint32_t gpus) const;
+  // Returns true if the node is ready and has that many GPUs that no pod has or may still get. A pod of the gang
+  // `own` that may still come does not count, because the GPUs are for it: its binding is sent again.
+  bool fits(const std::string& node, std::uint32_t gpus, const std::string& own) const;
   // Returns the GPUs of pods on the node for which `counts` is true, without pods that may still come.
   std::uint32_t taken(const std::string& node, const std::function<bool(const Pod&)>& counts) const;
   const Residents& residents() const { return residents_; }

@@ -345,7 +345,7 @@ void Reconciler::settle_broken(Look& look) const {
 std::vector<GangAct> Reconciler::acts_to_run(const Look& look) const {
   return look.gang().acts_to_run(look.wish.where, [&](const std::string& node, std::uint32_t gpus) {
     return look.owner().has_slots ? turns_.fits(look.gang(), look.wish.where, node)
-                                  : cluster_.fits(node, gpus);
+                                  : cluster_.fits(node, gpus, look.key);
   });
 }
 
