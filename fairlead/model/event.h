@@ -32,12 +32,13 @@ enum class EventKind : std::uint8_t {
   kArrived,
   kWoke,    // a wake-up that the policy requested
   kPinned,  // whether a job can save its work is known now
+  kRoomUp,  // a node offers tasks more of a resource other than GPUs (Jobs::limits); policies get kGpusUp
 };
-constexpr std::size_t kEventKinds = 20;
+constexpr std::size_t kEventKinds = 21;
 std::string_view event_name(EventKind kind);  // "start failed"
 
 // Policies get all kinds except those for the engine alone: kStopped, kStopFailed, kHeld, kStartFailed, kCordoned,
-// kUncordoned, kStarted, kProgress, kReported, kReleased and kPinned.
+// kUncordoned, kStarted, kProgress, kReported, kReleased, kPinned and kRoomUp.
 
 // Returns true if the event takes the job's GPUs but keeps the job.
 constexpr bool loses_gang(EventKind kind) { return kind == EventKind::kEvicted; }

@@ -111,10 +111,18 @@ std::uint32_t ClusterView::taken(const std::string& node,
 std::string ClusterView::objection(const PodGang& gang) const {
   const Owner& owner = gang.owner();
   if (gang.is_pinned()) {
-    return owner.is_bare ? "its pods have no controller that would make them again"
-                         : fmt::format("it says {}: false", kPreemptible);
+    if (owner.comes_again) return fmt::format("it says {}: false", kPreemptible);
+    return owner.is_bare
+               ? "its pods have no controller that would make them again"
+               : fmt::format("its controller is not known to make its pods again (no {}: true)",
+                             kPreemptible);
   }
   return owner.is_held ? std::string() : budgets_.objection(gang.pods());
+}
+
+std::string ClusterView::quota_objection(const PodGang& gang, std::uint32_t pods) const {
+  const Owner& owner = gang.owner();
+  return quotas_.objection(owner.name_space, owner.needs.requests, pods);
 }
 
 std::int64_t ClusterView::tickets(const std::string& name_space) const {
