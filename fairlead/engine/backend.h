@@ -62,6 +62,10 @@ class Backend {
   virtual bool reports_steps() const { return false; }
   // Returns the GPUs of a node that a start of the job gets only if the others are too few (bit i for GPU i).
   virtual std::uint64_t last_choice(JobId, NodeId) const { return 0; }
+  // Returns the resources other than GPUs that limit the tasks on a node, which must outlive the backend's engine; null:
+  // there are none. The backend changes them between two calls of expect() and wait() alone, and reports kRoomUp if a
+  // node then offers more.
+  virtual const TaskLimits* task_limits() const { return nullptr; }
   // Returns null if the future is not known.
   virtual const ExactWork* exact_work() const { return nullptr; }
 };

@@ -42,6 +42,7 @@ Engine::Engine(Cluster cluster, const Speed* speed, Policy& policy, Backend& bac
       journal_(&journal),
       options_(options),
       plan_(tables_.cluster, jobs_) {
+  jobs_.limits = backend.task_limits();
   tables_.reserve(options.jobs);
   plan_.reserve(options.jobs);
   known_.reserve(options.jobs);
@@ -152,7 +153,7 @@ void Engine::end(const Users& users, std::span<const JobSpec> unsubmitted) {
 
 Status Engine::decide(bool only_woke) {
   decided_ = now_;
-  plan_.begin(now_);
+  plan_.begin(now_, tables_.running.members());
   const View view{.now = now_,
                   .cluster = tables_.cluster,
                   .users = tables_.users,

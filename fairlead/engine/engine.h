@@ -107,6 +107,7 @@ class Engine {
   // `present` there by now.
   void replace_world(Backend& backend, RecordSink& journal, Time present = {}) {
     backend_ = &backend;
+    jobs_.limits = backend.task_limits();
     journal_ = &journal;
     present_ = std::max(present_, present);
   }

@@ -75,6 +75,10 @@ bool Engine::apply_event(const Event& event) {
     case EventKind::kGpusDown:
     case EventKind::kGpusUp:
       return tables_.nodes.has(event.node) && apply_node_event(event);
+    case EventKind::kRoomUp:
+      if (!tables_.nodes.has(event.node)) return false;
+      news_.push_back({.kind = EventKind::kGpusUp, .node = event.node});
+      return true;
     case EventKind::kTickets: {
       const Users& users = tables_.users;
       if (!users.names.has(event.user) || !may_have(event.tickets)) return false;

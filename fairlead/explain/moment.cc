@@ -1,7 +1,9 @@
 #include "fairlead/explain/moment.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/model/task_limits.h"
 #include "fairlead/policy/kit/no_place.h"
+#include "fairlead/policy/kit/placement.h"
 
 #include <algorithm>
 #include <bit>
@@ -140,7 +142,9 @@ Placement Moment::placement_of(JobId job, Time since) const {
 
 Moment::Kind Moment::kind_of(JobId job, Time since) const {
   const GangAsked gang = wanted(job);
-  return {gang.gpus, gang.task_gpus, tables_.jobs.types[job], placement_of(job, since)};
+  const TaskLimits* const limits = tables_.jobs.limits;
+  return {gang.gpus, gang.task_gpus, tables_.jobs.types[job], placement_of(job, since),
+          limits == nullptr ? 0 : limits->kind_of(job)};
 }
 
 Fit Moment::fit(JobId job, Time since) {
@@ -148,7 +152,22 @@ Fit Moment::fit(JobId job, Time since) {
   const Kind kind = kind_of(job, since);
   const auto found = fits_.find(kind);
   if (found != fits_.end()) return found->second;
-  return fits_.emplace(kind, fit_of(*free_, kind)).first->second;
+  Fit fit = fit_of(*free_, kind);
+  if (fit == Fit::kFits && std::get<4>(kind) != 0) fit = fit_of_limited(job, kind);
+  return fits_.emplace(kind, fit).first->second;
+}
+
+Fit Moment::fit_of_limited(JobId job, const Kind& kind) const {
+  const Jobs& jobs = tables_.jobs;
+  TaskRoom room;
+  room.begin(jobs.limits, tables_.cluster.nodes());
+  for (JobId other : tables_.running.members()) {
+    for (Slice slice : jobs.last_gang(other))
+      room.take(other, slice.node, slice.gpus / jobs.task_gpus[other]);
+  }
+  const FreeIndex usable = usable_index(tables_.cluster, *free_, room, job, jobs.task_gpus[job]);
+  if (usable.of(jobs.types[job]) < wanted(job).gpus) return Fit::kScattered;
+  return fit_of(usable, kind) == Fit::kFits ? Fit::kFits : Fit::kScattered;
 }
 
 bool Moment::fitted(JobId job, Time since) const {
@@ -157,7 +176,7 @@ bool Moment::fitted(JobId job, Time since) const {
 }
 
 Fit Moment::fit_of(const FreeIndex& free, const Kind& kind) const {
-  const auto& [gpus, task_gpus, types, placement] = kind;
+  const auto& [gpus, task_gpus, types, placement, limited] = kind;
   if (!traits_.one_type) return fit_of_types(free, {gpus, task_gpus}, types, placement);
   Fit best = Fit::kNever;
   for (GpuTypeId type : ids<GpuTypeId>(tables_.cluster.type_names.size())) {

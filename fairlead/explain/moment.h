@@ -77,13 +77,16 @@ class Moment {
   Fit fit(JobId job, Time since);
 
  private:
-  using Kind = std::tuple<std::uint32_t, std::uint32_t, TypeMask, Placement>;
+  // GPUs, GPUs of a task, types, placement, kind of limits by other resources
+  using Kind = std::tuple<std::uint32_t, std::uint32_t, TypeMask, Placement, std::uint32_t>;
   void come(JobId job, Time arrival);
   void set_usable(NodeId node);
   void run(JobId job, Gang gang, std::int64_t sign);
   Kind kind_of(JobId job, Time since) const;
   Placement placement_of(JobId job, Time since) const;
   Fit fit_of(const FreeIndex& free, const Kind& kind) const;
+  // Returns the fit of a job with limits by other resources. REQUIRES: its GPUs alone would fit.
+  Fit fit_of_limited(JobId job, const Kind& kind) const;
   Fit fit_of_types(const FreeIndex& free, GangAsked gang, TypeMask types,
                    Placement placement) const;
 

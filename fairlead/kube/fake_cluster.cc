@@ -72,6 +72,43 @@ Duration FakeCluster::draw(FakeDelay delay) {
   return delay.least + Duration{static_cast<std::int64_t>(rng_.below(span + 1))};
 }
 
+// Returns the use of a namespace by pods that have not ended: "requests.cpu", "pods".
+std::map<std::string, double> FakeCluster::quota_used(const std::string& name_space) const {
+  Amounts used;
+  for (const FakeObject& pod : store_.list({std::string(kPods), name_space, "", ""})) {
+    if (is_over(*pod)) continue;
+    for (const auto& [name, amount] : requests_of(*pod)) {
+      used[name == "pods" ? name : "requests." + name] += amount;
+    }
+  }
+  return used;
+}
+
+bool FakeCluster::exceeds_quota(const std::string& name_space, const Json& pod) const {
+  const auto quotas = store_.list({std::string(kQuotas), name_space, "", ""});
+  if (quotas.empty()) return false;
+  Amounts used = quota_used(name_space);
+  for (const auto& [name, amount] : requests_of(pod)) {
+    used[name == "pods" ? name : "requests." + name] += amount;
+  }
+  return std::ranges::any_of(quotas, [&](const FakeObject& quota) {
+    return std::ranges::any_of(amounts_of(json_at(*quota, {"spec", "hard"})),
+                               [&](const auto& entry) { return used[entry.first] > entry.second; });
+  });
+}
+
+// Writes the use of a namespace into its quotas.
+void FakeCluster::count_quotas(const std::string& name_space) {
+  for (const FakeObject& quota : store_.list({std::string(kQuotas), name_space, "", ""})) {
+    Json counted = *quota;
+    Amounts used = quota_used(name_space);
+    for (const auto& [name, amount] : amounts_of(json_at(*quota, {"spec", "hard"}))) {
+      counted["status"]["used"][name] = fmt::format("{}m", static_cast<std::int64_t>(used[name]));
+    }
+    if (counted != *quota) store_.put(key_of(kQuotas, *quota), counted, unix_ms());
+  }
+}
+
 std::int64_t FakeCluster::unix_ms() const { return kFakeEpochMs + agenda_.now().ms; }
 
 void FakeCluster::plan(Duration delay, std::function<void()> act) {
@@ -97,6 +134,7 @@ void FakeCluster::changed(const FakeChange& change) {
   if (resource == kJobs && change.after) plan_job(change.key, draw(delays_.controller));
   if (resource != kPods) return;
   pod_of_job_changed(change);
+  count_quotas(change.key.name_space);
   if (!change.after) return settle(*change.before);
   const Json& pod = *change.after;
   const std::string uid = uid_of(pod);

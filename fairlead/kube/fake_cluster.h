@@ -88,6 +88,11 @@ class FakeCluster {
   std::vector<FakeObject> pods_of(const std::string& owner_uid) const;
   void collect(const std::string& owner_uid);
 
+  // The quotas. A pod that exceeds one is not created, and its Job tries again after 10 s.
+  std::map<std::string, double> quota_used(const std::string& name_space) const;
+  bool exceeds_quota(const std::string& name_space, const Json& pod) const;
+  void count_quotas(const std::string& name_space);
+
   // The operators (fake_operator.cc).
   void plan_operators(const FakeChange& change);
   void operate(const FakeKey& key);

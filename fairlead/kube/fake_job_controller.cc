@@ -115,6 +115,7 @@ void FakeCluster::make_pod(const FakeKey& key, const Json& job, std::int64_t ind
     metadata["labels"][std::string(kIndex)] = fmt::to_string(index);
   }
   name += fmt::format("-{:05x}", rng_.below(1 << 20));
+  if (exceeds_quota(key.name_space, pod)) return plan_job(key, kFirstBackoff);
   store_.put({std::string(kPods), key.name_space, name}, pod, unix_ms());
 }
 

@@ -13,6 +13,7 @@ constexpr std::string_view kNodes = "/api/v1/nodes";
 constexpr std::string_view kPods = "/api/v1/pods";
 constexpr std::string_view kJobs = "/apis/batch/v1/jobs";
 constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
+constexpr std::string_view kQuotas = "/api/v1/resourcequotas";
 
 // A path of the API: "/apis/batch/v1/namespaces/lab/jobs/train/status?limit=500".
 struct FakePath {

@@ -14,7 +14,7 @@
 namespace fairlead {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kServed = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kServed = {{
     {kNodes, "Node"},
     {"/api/v1/namespaces", "Namespace"},
     {kPods, "Pod"},
@@ -25,6 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kServed 
     {"/apis/coordination.k8s.io/v1/leases", "Lease"},
     {"/apis/scheduling.k8s.io/v1/priorityclasses", "PriorityClass"},
     {kBudgets, "PodDisruptionBudget"},
+    {kQuotas, "ResourceQuota"},
 }};
 
 std::string_view reason_of(int status) {

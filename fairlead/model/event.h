@@ -33,12 +33,13 @@ enum class EventKind : std::uint8_t {
   kWoke,       // a wake-up that the policy requested
   kPinned,     // whether a job can save its work is known now
   kForgotten,  // a user asks to forget the measured speeds of a model
+  kRoomUp,  // a node offers tasks more of a resource other than GPUs (Jobs::limits); policies get kGpusUp
 };
-constexpr std::size_t kEventKinds = 21;
+constexpr std::size_t kEventKinds = 22;
 std::string_view event_name(EventKind kind);  // "start failed"
 
 // Policies get all kinds except those for the engine alone: kStopped, kStopFailed, kHeld, kStartFailed, kCordoned,
-// kUncordoned, kStarted, kProgress, kReported, kReleased, kPinned and kForgotten.
+// kUncordoned, kStarted, kProgress, kReported, kReleased, kPinned, kForgotten and kRoomUp.
 
 // Returns true if the event takes the job's GPUs but keeps the job.
 constexpr bool loses_gang(EventKind kind) { return kind == EventKind::kEvicted; }

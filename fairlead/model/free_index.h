@@ -12,9 +12,14 @@
 #include "fairlead/model/cluster.h"
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace fairlead {
+
+class TaskLimits;  // model/task_limits.h
+
+constexpr std::uint32_t kAnyTasks = std::numeric_limits<std::uint32_t>::max();
 
 class FreeIndex {
  public:
@@ -81,6 +86,29 @@ class FreeIndex {
   IdVector<GpuTypeId, std::uint32_t> capacity_of_type_;
   std::uint32_t total_ = 0;
   std::uint32_t capacity_ = 0;
+};
+
+// The amounts of resources other than GPUs that the gangs of a draft leave on each node (model/task_limits.h).
+class TaskRoom {
+ public:
+  // Starts with all that the nodes offer. Null, or empty limits: nothing is limited. O(nodes x resources), or O(1) if
+  // nothing is limited. REQUIRES: the limits do not change as long as this is used.
+  void begin(const TaskLimits* limits, std::size_t nodes);
+  bool is_limited() const { return limits_ != nullptr; }
+  // Returns true if the tasks of the job are limited on some node.
+  bool limits(JobId job) const;
+  // Returns how many more tasks of the job fit on the node; kAnyTasks: it is not limited. O(needs).
+  std::uint32_t tasks(JobId job, NodeId node) const;
+  // Takes or gives back the needs of that many tasks.
+  void take(JobId job, NodeId node, std::uint32_t tasks) { add(job, node, -std::int64_t{tasks}); }
+  void give(JobId job, NodeId node, std::uint32_t tasks) { add(job, node, std::int64_t{tasks}); }
+
+ private:
+  void add(JobId job, NodeId node, std::int64_t tasks);
+
+  const TaskLimits* limits_ = nullptr;
+  std::vector<std::int64_t>
+      left_;  // by node, then by resource; below 0 where gangs have more than is offered now
 };
 
 }  // namespace fairlead

@@ -18,6 +18,7 @@
 namespace fairlead {
 
 struct JobSpec;
+class TaskLimits;  // model/task_limits.h
 
 // Groups of users. A group's tickets compete with the tickets of users without a group; its users
 // share its part by their own tickets.
@@ -78,6 +79,8 @@ struct Jobs {
   IdVector<PartitionId, std::string> partitions;
   // 1: the job loses its work if it leaves its GPUs. Ends with the last such job. Read is_pinned.
   IdVector<JobId, std::uint8_t> cannot_move;
+  // The world's limits on tasks by resources other than GPUs, which are in no journal; null: there are none.
+  const TaskLimits* limits = nullptr;
 
   // Served; read attained() rather than the first two.
   IdVector<JobId, GpuTime> attained_settled;      // up to run_since

@@ -89,10 +89,13 @@ void ClusterView::each_on(const std::string& node,
   }
 }
 
-bool ClusterView::fits(const std::string& node, std::uint32_t gpus) const {
+bool ClusterView::fits(const std::string& node, std::uint32_t gpus, const std::string& own) const {
   if (is_lost(node)) return false;
   std::uint32_t taken = 0;
-  each_on(node, [&](const Pod& pod) { taken += pod.gpus; });
+  each_on(node, [&](const Pod& pod) {
+    const bool is_for_it = pod.node.empty() && !pod.is_leaving && pod.gang == own;
+    if (!is_for_it) taken += pod.gpus;
+  });
   return taken + gpus <= nodes_.at(node).gpus;
 }
 
@@ -108,10 +111,18 @@ std::uint32_t ClusterView::taken(const std::string& node,
 std::string ClusterView::objection(const PodGang& gang) const {
   const Owner& owner = gang.owner();
   if (gang.is_pinned()) {
-    return owner.is_bare ? "its pods have no controller that would make them again"
-                         : fmt::format("it says {}: false", kPreemptible);
+    if (owner.comes_again) return fmt::format("it says {}: false", kPreemptible);
+    return owner.is_bare
+               ? "its pods have no controller that would make them again"
+               : fmt::format("its controller is not known to make its pods again (no {}: true)",
+                             kPreemptible);
   }
   return owner.is_held ? std::string() : budgets_.objection(gang.pods());
+}
+
+std::string ClusterView::quota_objection(const PodGang& gang, std::uint32_t pods) const {
+  const Owner& owner = gang.owner();
+  return quotas_.objection(owner.name_space, owner.needs.requests, pods);
 }
 
 std::int64_t ClusterView::tickets(const std::string& name_space) const {

@@ -1,4 +1,4 @@
-// The state of the cluster, as far as a scheduler of GPUs needs it: nodes, pods, budgets, tickets.
+// The state of the cluster, as far as a scheduler of GPUs needs it: nodes, pods, budgets, quotas, tickets.
 //
 // The view follows the API server. It also keeps the calls to let a pod run that were sent: such a call may still take
 // effect, so its GPUs count as taken (kube-scheduler assumes a pod in the same sense). The view knows a gang only as
@@ -10,6 +10,7 @@
 #include "fairlead/pods/inventory.h"
 #include "fairlead/pods/members.h"
 #include "fairlead/pods/node.h"
+#include "fairlead/pods/quotas.h"
 #include "fairlead/pods/residents.h"
 
 #include <cstdint>
@@ -35,6 +36,7 @@ class ClusterView {
   std::string set_pod(const Pod& pod);
   std::string remove_pod(const std::string& uid);
   void set_budget(const ReflectedChange& change) { budgets_.on(change); }
+  void set_quota(const ReflectedChange& change) { quotas_.on(change); }
   void set_tickets(std::map<std::string, std::int64_t> tickets) { tickets_ = std::move(tickets); }
 
   // -- Calls that may still take effect.
@@ -59,14 +61,17 @@ class ClusterView {
   // Calls `sink` with each pod that is on the node and has not ended, or that may still come.
   // O(pods of the node + assumed).
   void each_on(const std::string& node, const std::function<void(const Pod&)>& sink) const;
-  // Returns true if the node is ready and has that many GPUs that no pod has or may still get.
-  bool fits(const std::string& node, std::uint32_t gpus) const;
+  // Returns true if the node is ready and has that many GPUs that no pod has or may still get. A pod of the gang
+  // `own` that may still come does not count, because the GPUs are for it: its binding is sent again.
+  bool fits(const std::string& node, std::uint32_t gpus, const std::string& own) const;
   // Returns the GPUs of pods on the node for which `counts` is true, without pods that may still come.
   std::uint32_t taken(const std::string& node, const std::function<bool(const Pod&)>& counts) const;
   const Residents& residents() const { return residents_; }
   // Returns why the gang must not be stopped now: its pods ask for that, or a budget does not allow it.
   // Empty: it may be stopped.
   std::string objection(const PodGang& gang) const;
+  // Returns why that many pods of the gang cannot be created; empty: no quota keeps them.
+  std::string quota_objection(const PodGang& gang, std::uint32_t pods) const;
   // Returns the tickets of a namespace; 1 if it has no entry.
   std::int64_t tickets(const std::string& name_space) const;
 
@@ -82,6 +87,7 @@ class ClusterView {
   std::map<std::string, Assumed> assumed_;                // bindings, by uid of the pod
   Residents residents_;
   Budgets budgets_;
+  Quotas quotas_;
   std::map<std::string, std::int64_t> tickets_;  // by namespace; only namespaces with an entry
 };
 

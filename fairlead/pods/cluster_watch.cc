@@ -26,6 +26,7 @@ ClusterWatch::ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks 
                  Reflector(door, "/api/v1/pods", "", changes_to(std::move(sinks.pod))),
                  Reflector(door, "/apis/policy/v1/poddisruptionbudgets", "",
                            changes_to(std::move(sinks.budget))),
+                 Reflector(door, "/api/v1/resourcequotas", "", changes_to(std::move(sinks.quota))),
                  Reflector(door, fmt::format("/api/v1/namespaces/{}/configmaps", name_space),
                            "fieldSelector=metadata.name%3Dfairlead",
                            changes_to(std::move(sinks.settings)))} {}

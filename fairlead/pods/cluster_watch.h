@@ -1,4 +1,4 @@
-// The watches of a scheduler of pods: nodes, pods, owners, disruption budgets, and the ConfigMap `fairlead`.
+// The watches of a scheduler of pods: nodes, pods, owners, disruption budgets, quotas, and the ConfigMap `fairlead`.
 //
 // Each change goes to the sink of its resource, in the order in which the API server sent it.
 #pragma once
@@ -19,7 +19,7 @@ class ClusterWatch {
   // No sink may call this class. None receives kSynced.
   struct Sinks {
     WatchedKinds::Sink owner;
-    Reflector::Sink node, pod, budget, settings;
+    Reflector::Sink node, pod, budget, quota, settings;
   };
   // `name_space`: namespace of the ConfigMap. REQUIRES: the door outlives this.
   ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks sinks);
@@ -39,7 +39,7 @@ class ClusterWatch {
 
  private:
   WatchedKinds owners_;
-  std::array<Reflector, 4> resources_;  // nodes, pods, budgets, settings
+  std::array<Reflector, 5> resources_;  // nodes, pods, budgets, quotas, settings
 };
 
 }  // namespace fairlead

@@ -34,6 +34,11 @@ std::uint32_t PodGang::succeeded() const {
   return all - std::min(all, owner_.spare);
 }
 
+std::uint32_t PodGang::missing() const {
+  const auto here = static_cast<std::uint32_t>(members().size()) + succeeded();
+  return owner_.pods - std::min(owner_.pods, here);
+}
+
 void PodGang::begin() {
   old_.clear();
   for (const auto& [uid, pod] : pods_) {

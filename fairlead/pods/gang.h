@@ -71,8 +71,10 @@ class PodGang {
   bool is_pinned() const;
   // Returns its pods with GPUs that have not ended and are not being deleted.
   std::vector<const Pod*> members() const;
+  // Returns how many pods with GPUs still have to be created.
+  std::uint32_t missing() const;
   // Returns whether all pods with GPUs exist: none has to be created, for the first time or again.
-  bool is_whole() const { return members().size() + succeeded() >= owner_.pods; }
+  bool is_whole() const { return missing() == 0; }
 
  private:
   // Returns the same as members() for pods without GPUs.

@@ -2,11 +2,13 @@
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/pods/adoption.h"
+#include "fairlead/pods/requests.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 namespace fairlead {
@@ -124,6 +126,7 @@ void GangController::adopt(JobId job, const std::string& key) {
                                        jobs.gangs.gpu_masks(jobs.last[job]), wish.pod_gpus);
   }
   reconciler_.adopt(key, std::move(wish));
+  limit(key);
 }
 
 // --- The loop -------------------------------------------------------------------------------------
@@ -151,17 +154,37 @@ void GangController::settle_all(Time now) {
       settle(key, now);
     }
   }
+  offer_new_resources();
 }
 
 void GangController::settle_nodes() {
-  for (const std::string& name : queue_.take_nodes()) {
-    const auto node = engine_cluster_.row(name);
-    if (!node) continue;
-    for (const Event& event : reconciler_.settle_node(*node, resting_.contains(name))) {
-      reports_.add_node(event);
-      queue_.add_node(name);
-    }
+  for (const std::string& name : queue_.take_nodes()) settle_node(name);
+}
+
+void GangController::settle_node(const std::string& name) {
+  const auto node = engine_cluster_.row(name);
+  if (!node) return;
+  for (const Event& event : reconciler_.settle_node(*node)) {
+    reports_.add_node(event);
+    queue_.add_node(name);
   }
+  const bool any_waits = !tables_->waiting.members().empty();
+  if (offer(name, *node) && any_waits) {
+    reports_.add_node({.kind = EventKind::kRoomUp, .node = *node});
+  }
+}
+
+// Returns true if a job may find more room on the node.
+bool GangController::offer(const std::string& name, NodeId node) {
+  const std::set<JobId> closed = resting_.jobs(name);
+  const bool is_opened = resources_.limits().set_closed(node, closed);
+  return resources_.set_offer(node, reconciler_.amounts_on(node, resources_)) || is_opened;
+}
+
+// The jobs that ask for these resources are not with the engine yet, so no room is reported.
+void GangController::offer_new_resources() {
+  if (!resources_.take_news()) return;
+  for (const auto& [name, node] : engine_cluster_.rows()) offer(name, node);
 }
 
 void GangController::settle_tickets() {
@@ -184,8 +207,11 @@ void GangController::queue_due() {
   const WorkQueue::Groups groups = queue_.take_groups();
   if (groups.starting) add(reconciler_.starting());
   if (groups.kept) add(reconciler_.kept());
-  if (!groups.all) return;
-  for (const auto& [key, entry] : observed_.gangs().all()) queue_.add_gang(key);
+  if (!groups.all && !groups.suspended) return;
+  for (const auto& [key, entry] : observed_.gangs().all()) {
+    const bool waits = entry.gang.owner().is_suspended && !reconciler_.of(key).runs;
+    if (groups.all || (groups.suspended && waits)) queue_.add_gang(key);
+  }
 }
 
 void GangController::settle(const std::string& key, Time now) {
@@ -193,6 +219,7 @@ void GangController::settle(const std::string& key, Time now) {
   apply(key, settlement);
   if (settlement.is_new_job) announce(key, now);
   if (reports_.has_gang(key) || !reconciler_.is_over(key)) return;
+  resources_.forget(observed_.gangs().find(key)->job);
   reconciler_.forget(key);
   calls_.forget(key);
   observed_.gangs().forget(key, door_.now());
@@ -203,13 +230,17 @@ void GangController::apply(const std::string& key, const Settlement& settlement)
   if (settlement.explanation) {
     recorder_.record(gang.owner(), settlement.explanation->reason, settlement.explanation->message);
   }
+  if (!settlement.missing.empty()) explain_missing(gang, settlement.missing);
   for (const Settlement::Report& report : settlement.reports) {
     reports_.add_gang(key, report.event, report.reason);
     queue_.add_gang(key);
   }
   for (const std::string& other : settlement.gangs) queue_.add_gang(other);
   for (const std::string& node : settlement.nodes) queue_.add_node(node);
-  if (!settlement.short_node.empty()) resting_.add(settlement.short_node, door_.now());
+  if (!settlement.short_node.empty()) {
+    resting_.add(settlement.short_node, observed_.gangs().find(key)->job, door_.now());
+    queue_.add_node(settlement.short_node);
+  }
   if (!calls_.send(gang, settlement.acts)) return;
   for (const GangAct& act : settlement.acts) {
     if (lets_run(act.kind)) observed_.view().assume(act);
@@ -219,10 +250,24 @@ void GangController::apply(const std::string& key, const Settlement& settlement)
   }
 }
 
+// The pods that exist carry the reason as their condition; the event is for an owner without pods.
+void GangController::explain_missing(const PodGang& gang, const std::string& why) {
+  recorder_.record(gang.owner(), "Waiting", why);
+  if (!may_write_()) return;
+  for (const auto& [uid, pod] : gang.pods()) {
+    const bool waits = pod.node.empty() && !pod.is_leaving && !pod.is_over();
+    if (!waits || pod.is_gated) continue;  // the server gives the reason of a gated pod
+    door_.call(unschedulable(pod, why, door_.unix_ms()));
+  }
+}
+
 // The engine gets the gang as a new job, unless no node will do.
 void GangController::announce(const std::string& key, Time now) {
   GangBook& gangs = observed_.gangs();
-  if (!gangs.find(key)->job.is_none()) gangs.drop_job(key);
+  if (const JobId job = gangs.find(key)->job; !job.is_none()) {
+    resources_.forget(job);
+    gangs.drop_job(key);
+  }
   if (!has_node(key)) return;
   gangs.number(key);
   const std::string& name_space = gangs.find(key)->gang.owner().name_space;
@@ -251,12 +296,20 @@ bool GangController::has_node(const std::string& key) {
   return false;
 }
 
+// Limits the tasks of the gang's job by resources other than GPUs. Nodes with slots hold more gangs than run, so the
+// engine cannot count for gangs there: they wait for room (Reconciler::has_room).
+void GangController::limit(const std::string& key) {
+  const GangBook::Entry& entry = *observed_.gangs().find(key);
+  if (!entry.gang.owner().has_slots) resources_.set_needs(entry.job, asked_by_each(entry.gang));
+}
+
 // REQUIRES: its job was numbered. The shape that the engine gets is remembered.
 JobSpec GangController::spec_of(const std::string& key, UserId user, const Cluster& cluster,
                                 Time now) {
   const GangBook::Entry& entry = *observed_.gangs().find(key);
   const Owner& owner = entry.gang.owner();
   reconciler_.announce(key);
+  limit(key);
   const std::uint32_t gpus = owner.pods * owner.pod_gpus;
   return {.job = entry.job,
           .user = user,
@@ -312,10 +365,42 @@ void GangController::lose(JobId job, std::string_view why) {
   const std::string& key = entry->gang.owner().key;
   reconciler_.lose(key);
   queue_.add_gang(key);
-  for (const GangPlace& place : reconciler_.of(key).where) {
-    if (resting_.contains(place.node)) queue_.add_node(place.node);
-  }
   explain(job, "Stopped", why);
+}
+
+std::string GangController::missing(const std::string& name) const {
+  for (const auto& [key, entry] : observed_.gangs().all()) {
+    const Owner& owner = entry.gang.owner();
+    if (fmt::format("{}/{}", owner.name_space, owner.name) == name) return reconciler_.missing(key);
+  }
+  return {};
+}
+
+std::string GangController::shortage(JobId job) const {
+  const GangBook::Entry* const entry = observed_.gangs().find(job);
+  if (entry == nullptr || tables_->jobs.state[job] != JobState::kWaiting) return {};
+  const Resources each = asked_by_each(entry->gang);
+  int nodes = 0;
+  std::map<std::string, int> lacks;  // nodes, by resource
+  for (const auto& [name, row] : engine_cluster_.rows()) {
+    const Tables::NodeState& state = tables_->nodes[row];
+    const auto free = static_cast<std::uint32_t>(std::popcount(state.free & state.usable()));
+    const bool is_its = (tables_->jobs.types[job] & type_bit(tables_->cluster.node_type[row])) != 0;
+    const Node* const node = observed_.view().node(name);
+    if (!is_its || free < tables_->jobs.task_gpus[job] || node == nullptr) continue;
+    ++nodes;
+    Resources used;
+    observed_.view().each_on(name, [&](const Pod& pod) { add(used, pod.requests); });
+    const std::string lack = lacking(node->allocatable, used, each);
+    if (!lack.empty()) ++lacks[lack];
+  }
+  std::string text;
+  for (const auto& [resource, count] : lacks) {
+    text +=
+        text.empty() ? fmt::format("of {} nodes with free GPUs for a pod of it, ", nodes) : ", ";
+    text += fmt::format("{} ha{} too little {}", count, count == 1 ? "s" : "ve", resource);
+  }
+  return text;
 }
 
 void GangController::explain(JobId job, std::string_view reason, std::string_view message) {

@@ -33,6 +33,7 @@ class GangController {
   ObservedCluster& observed() { return observed_; }
   const ObservedCluster& observed() const { return observed_; }
   const Refusals& refusals() const { return refusals_; }
+  const TaskLimits& task_limits() const { return resources_.limits(); }
   Reports& reports() { return reports_; }
 
   // Makes the engine's cluster for the current gangs, and returns its nodes.
@@ -55,15 +56,26 @@ class GangController {
   Time due() const;
   // Returns true if the engine's cluster is outgrown, and no call is in flight that a later controller would not know.
   bool is_outgrown() const;
+  // Returns the resources other than GPUs that nodes with free GPUs lack for one more pod of the waiting job: "of 6 nodes
+  // with free GPUs for a pod of it, 4 have too little cpu"; empty: none lacks any. O(nodes x pods of a node).
+  std::string shortage(JobId job) const;
+  // Returns why the gang of that owner must have no place, because its pods cannot be bound; empty: it may have one, or
+  // there is none of that name ("namespace/name"). O(gangs).
+  std::string missing(const std::string& name) const;
   // Sends a Kubernetes event about the gang of the job.
   void explain(JobId job, std::string_view reason, std::string_view message);
 
  private:
   void settle_nodes();
+  void settle_node(const std::string& name);
+  bool offer(const std::string& name, NodeId node);
+  void offer_new_resources();
+  void limit(const std::string& key);
   void settle_tickets();
   void queue_due();
   void settle(const std::string& key, Time now);
   void apply(const std::string& key, const Settlement& settlement);
+  void explain_missing(const PodGang& gang, const std::string& why);
   void announce(const std::string& key, Time now);
   bool has_node(const std::string& key);
   JobSpec spec_of(const std::string& key, UserId user, const Cluster& cluster, Time now);
@@ -77,6 +89,7 @@ class GangController {
   EngineCluster engine_cluster_;
   Refusals refusals_;
   RestingNodes resting_;
+  OtherResources resources_;
   WorkQueue queue_;
   ObservedCluster observed_;
   Reconciler reconciler_;

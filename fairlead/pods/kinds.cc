@@ -116,6 +116,13 @@ const OwnerKind* find_owner_kind(std::string_view api_version, std::string_view 
   return found == kinds.end() ? nullptr : &*found;
 }
 
+bool creates_again(std::string_view api_version, std::string_view kind) {
+  if (find_owner_kind(api_version, kind) != nullptr) return true;
+  const bool is_of_apps =
+      group_of(api_version) == "apps" && (kind == "ReplicaSet" || kind == "StatefulSet");
+  return is_of_apps || (api_version == "v1" && kind == "ReplicationController");
+}
+
 std::vector<PodSet> pod_sets(const OwnerKind& kind, const Json& object) {
   std::vector<PodSet> sets;
   for (const PodSetsAt& at : kind.sets) {

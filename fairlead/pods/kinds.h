@@ -45,6 +45,10 @@ std::span<const OwnerKind> owner_kinds();
 // the table.
 const OwnerKind* find_owner_kind(std::string_view api_version, std::string_view kind);
 
+// Returns true if a controller of that kind is known to create an evicted pod again: the kinds of the table, and the
+// controllers of Kubernetes itself.
+bool creates_again(std::string_view api_version, std::string_view kind);
+
 struct PodSet {
   const Json* shape = nullptr;  // points into `object`
   std::int64_t pods = 0;

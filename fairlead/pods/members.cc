@@ -38,6 +38,16 @@ std::uint32_t size_of(const std::string& text) {
       std::clamp<std::int64_t>(parse_integer(text).value_or(0), 0, 1'000'000));
 }
 
+// Returns the gang that the marks of another scheduler name. An owner of a known kind has its own size, so such marks
+// count only without one.
+std::string foreign_group_of(const Json& metadata) {
+  for (const std::string_view mark : {kCoschedulingGroup, kVolcanoGroup, kKaiGroup}) {
+    if (const std::string& name = said(metadata, mark); !name.empty())
+      return fmt::format("{}:{}", mark, name);
+  }
+  return {};
+}
+
 void parse_gang(const Json& pod, Pod& parsed) {
   const Json& metadata = json_at(pod, {"metadata"});
   const Json& labels = json_at(metadata, {"labels"});
@@ -47,6 +57,7 @@ void parse_gang(const Json& pod, Pod& parsed) {
     }
   }
   parsed.group = group_of(pod);
+  if (parsed.group.empty() && !parsed.is_of_known_kind) parsed.group = foreign_group_of(metadata);
   const std::string& kueue = text_at(metadata, {"annotations", kKueueTotal});
   parsed.gang_size =
       size_of(parsed.group.starts_with(kKueueGroup) ? kueue : said(metadata, kGangSize));
@@ -99,8 +110,10 @@ Pod parse_pod(const Json& pod) {
              .is_leaving = !text_at(metadata, {"deletionTimestamp"}).empty()};
   const Json& controller = controller_of(pod);
   parsed.owner = text_at(controller, {"uid"});
-  parsed.is_of_known_kind = find_owner_kind(text_at(controller, {"apiVersion"}),
-                                            text_at(controller, {"kind"})) != nullptr;
+  const std::string& version = text_at(controller, {"apiVersion"});
+  const std::string& kind = text_at(controller, {"kind"});
+  parsed.is_of_known_kind = find_owner_kind(version, kind) != nullptr;
+  parsed.comes_again = creates_again(version, kind);
   parsed.gpus = gpus_of_spec(spec);
   parsed.has_slots = slots_of_spec(spec) > 0;
   parsed.mask = parse_gpus(text_at(metadata, {"annotations", kGpusOf}));

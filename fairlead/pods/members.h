@@ -39,6 +39,7 @@ struct Pod {
   bool is_leaving = false;  // it is being deleted
   bool is_marked = false;   // preempted by Fairlead: condition DisruptionTarget
   std::map<std::string, std::string> labels;
+  bool comes_again = false;  // its controller is known to create it again once it is evicted
   // Sources of its gang, if its owner is not of a kind in pods/kinds.h.
   bool is_of_known_kind = false;  // the kind of its controller is in pods/kinds.h
   std::string gang;               // key of its gang (pods/lineage.h); only if is_ours

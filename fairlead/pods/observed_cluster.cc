@@ -30,6 +30,11 @@ ObservedCluster::ObservedCluster(KubeDoor& door, const std::string& name_space,
                     view_.set_budget(change);
                     followers_.queue.add_kept();
                   },
+              .quota =
+                  [this](const ReflectedChange& change) {
+                    view_.set_quota(change);
+                    followers_.queue.add_suspended();
+                  },
               .settings = [this](const ReflectedChange& change) { on_settings(change); }}) {}
 
 void ObservedCluster::on_node(const ReflectedChange& change) {

@@ -95,6 +95,9 @@ std::string Outlook::why(const std::string& name_space, const std::string& job) 
   if (const auto refused = refusals.find(name); refused != refusals.end()) {
     return fmt::format("It is refused: {}.", refused->second);
   }
+  if (const std::string missing = leading_->world.missing(name); !missing.empty()) {
+    return fmt::format("It waits: {}.", missing);
+  }
   const Tables& tables = leading_->views.tables;
   for (std::size_t row = tables.jobs.size(); row-- > 0;) {  // the last of that name
     const JobId id(row);
@@ -107,7 +110,11 @@ std::string Outlook::why(const std::string& name_space, const std::string& job) 
 WhyNow Outlook::why_now() const { return fairlead::why_now(leading_->views, now()); }
 
 std::vector<std::string> Outlook::why_lines(JobId job) const {
-  return fairlead::why_lines(leading_->views, job, now());
+  std::vector<std::string> lines = fairlead::why_lines(leading_->views, job, now());
+  if (std::string lacks = leading_->world.shortage(job); !lacks.empty()) {
+    lines.push_back(fmt::format("Other resources: {}.", lacks));
+  }
+  return lines;
 }
 
 std::int64_t Outlook::unix_ms(Time t) const {

@@ -181,8 +181,10 @@ Result<Count> count(const std::vector<const Pod*>& pods, Owner& owner) {
 void take_wishes(const std::vector<const Pod*>& pods, Owner& owner) {
   bool is_pinned = false;
   bool is_free = false;
+  bool come_again = true;
   for (const Pod* pod : pods) {
     owner.is_bare |= pod->owner.empty();
+    come_again = come_again && pod->comes_again;
     is_pinned |= pod->preemptible == Pod::Preemptible::kNo;
     is_free |= pod->preemptible == Pod::Preemptible::kYes;
     owner.is_held |= pod->is_held;
@@ -192,7 +194,8 @@ void take_wishes(const std::vector<const Pod*>& pods, Owner& owner) {
     owner.state = Owner::State::kFailed;
     owner.reason = pod->reason.empty() ? fmt::format("pod {} failed", pod->name) : pod->reason;
   }
-  owner.is_preemptible = !is_pinned && (is_free || !owner.is_bare);
+  owner.comes_again = come_again;
+  owner.is_preemptible = !is_pinned && (is_free || come_again);
 }
 
 }  // namespace
@@ -209,6 +212,10 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
   FL_TRY_ASSIGN(found, count(pods, owner));
   const bool is_alone = first.group.empty() && (first.owner.empty() || first.gang_size == 0);
   const std::uint32_t size = is_alone ? 1 : first.gang_size;
+  if (!is_alone && std::ranges::all_of(pods, [](const Pod* pod) { return pod->gang_size == 0; })) {
+    return input_error("the number of pods of its gang {} is not known: it needs {}", owner.name,
+                       first.group.starts_with(kKueueGroup) ? kKueueTotal : kGangSize);
+  }
   for (const Pod* pod : pods) {
     if (is_alone || (pod->gang_size == size && size > 0)) continue;
     return input_error("its pods state different numbers of pods in the gang ({})",

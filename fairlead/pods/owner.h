@@ -30,13 +30,17 @@ constexpr std::string_view kModelOf = "fairlead.dev/model";  // the trained mode
 constexpr std::string_view kTimeOf = "fairlead.dev/time-s";  // run time expected by its user, in s
 constexpr std::string_view kHold = "fairlead.dev/hold";      // "true": it must not run
 // "false": once it runs, it is not stopped. "true": it may be stopped, even if its pods have no controller
-// that creates them again.
+// that is known to create them again.
 constexpr std::string_view kPreemptible = "fairlead.dev/preemptible";
 // A pod's gang, and the gang's number of pods.
 constexpr std::string_view kGangOf = "fairlead.dev/gang";
 constexpr std::string_view kGangSize = "fairlead.dev/gang-size";
 constexpr std::string_view kKueueGroup = "kueue.x-k8s.io/pod-group-name";
 constexpr std::string_view kKueueTotal = "kueue.x-k8s.io/pod-group-total-count";
+// Marks of other schedulers' gangs: Coscheduling (label), Volcano and KAI (annotations). Each names a PodGroup.
+constexpr std::string_view kCoschedulingGroup = "scheduling.x-k8s.io/pod-group";
+constexpr std::string_view kVolcanoGroup = "scheduling.k8s.io/group-name";
+constexpr std::string_view kKaiGroup = "pod-group-name";
 // The reason of condition DisruptionTarget.
 constexpr std::string_view kPreemptionReason = "PreemptionByScheduler";
 
@@ -62,6 +66,7 @@ struct Owner {
   bool is_preemptible = true;  // it may be stopped once it runs
   bool is_complete = true;     // all pods exist, as far as that can be known beforehand
   bool is_bare = false;        // its pods have no controller: a deleted pod is not created again
+  bool comes_again = true;     // its pods are known to be created again once they are stopped
   enum class State : std::uint8_t { kHere, kFinished, kFailed } state = State::kHere;
   std::string reason;  // the reason of kFailed
 

@@ -96,8 +96,8 @@ TEST_F(OwnersTest, AKueuePodGroupIsAGangOfItsTotalCount) {
   live.run_for(seconds(20));
   EXPECT_EQ(live.state("ann/g"), JobState::kRunning);
   EXPECT_EQ(live.world().refused().at("ann/c"),
-            "its pods state different numbers of pods in the gang "
-            "(kueue.x-k8s.io/pod-group-total-count)");
+            "the number of pods of its gang h is not known: it needs "
+            "kueue.x-k8s.io/pod-group-total-count");
 }
 
 TEST_F(OwnersTest, AKubeletThatRefusesAPodMakesAFailedStartThatIsTriedAgain) {

@@ -48,6 +48,7 @@ class TimedWorld : public Backend {
   }
   void carry_out(Time now, std::span<const Step> steps) override { world_.carry_out(now, steps); }
   bool reports_steps() const override { return world_.reports_steps(); }
+  const TaskLimits* task_limits() const override { return world_.task_limits(); }
 
  private:
   void decided() {

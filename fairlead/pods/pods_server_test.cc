@@ -170,6 +170,7 @@ TEST(PodsServer, ARightThatIsMissingIsNamedOnce) {
 
 TEST(PodsServer, PodsAndJobsThatWaitAreToldWhy) {
   Leaders leaders;
+  leaders.server.run_until(Time{} + seconds(1));  // the pods exist
   ASSERT_TRUE(leaders.run(seconds(50), "gang-stride:quantum_s=3600"));
   const FakeAnswer pods = leaders.server.act("GET", "/api/v1/namespaces/bob/pods");
   const Json& pod = json_at(pods.body, {"items"})[0];
@@ -204,6 +205,7 @@ TEST(PodsServer, HundredsOfGangsThatWaitAreToldWhyAFewASecond) {
 
 TEST(PodsServer, JobsKeepTheirNumbersAndASuspensionIsARestart) {
   Leaders leaders;
+  leaders.server.run_until(Time{} + seconds(1));  // the pods exist
   const std::string policy = "gang-stride:quantum_s=60";
   const auto states = [&](std::int64_t s) {
     std::map<std::string, std::string> found;

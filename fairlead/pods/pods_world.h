@@ -80,6 +80,7 @@ class PodsWorld : public Backend, public RecordSink {
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
   void carry_out(Time now, std::span<const Step> steps) override;
   bool reports_steps() const override { return true; }
+  const TaskLimits* task_limits() const override { return &controller_.task_limits(); }
   // Called after the record was applied to the tables.
   void on(const Record& record) override { controller_.on(record); }
 
@@ -90,6 +91,9 @@ class PodsWorld : public Backend, public RecordSink {
   const ObservedCluster& observed() const { return controller_.observed(); }
   // Returns why objects cannot be run as gangs, by "namespace/name".
   const std::map<std::string, std::string>& refused() const { return controller_.refusals().all(); }
+  // The same as in GangController.
+  std::string shortage(JobId job) const { return controller_.shortage(job); }
+  std::string missing(const std::string& name) const { return controller_.missing(name); }
   // Sends a Kubernetes event about the gang of the job, if it is there.
   void explain(JobId job, std::string_view reason, std::string_view message) {
     controller_.explain(job, reason, message);

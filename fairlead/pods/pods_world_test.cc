@@ -61,6 +61,19 @@ TEST_F(PodsWorldTest, ABacklogIsBoundSomeAtATimeSoThatTheLeaseIsRenewedBetween) 
   }
 }
 
+TEST_F(PodsWorldTest, ABindingThatFailedOnTheServersSideIsSentAgain) {
+  for (const FakeFault::Kind kind : {FakeFault::Kind::kStatus, FakeFault::Kind::kLostRequest}) {
+    FakeServer server(1);
+    for (const char* name : {"a", "b"}) server.add_node({.name = name, .gpus = 4});
+    server.add_job({.name_space = "lab", .name = "train", .pods = 2, .gpus = 4});
+    server.fail_next("POST", "/binding", {.kind = kind}, 3);
+    Scheduler live(server, "fifo:skip=true");
+    live.run_for(seconds(200));  // shorter than the limit of a start
+    EXPECT_EQ(live.state("lab/train"), JobState::kRunning);
+    EXPECT_FALSE(live.tables().jobs.is_starting(*live.job("lab/train")));
+  }
+}
+
 TEST_F(PodsWorldTest, TwoUsersTakeTurnsBySuspension) {
   server_.add_job({.name_space = "ann", .name = "a", .pods = 4, .gpus = 2});
   server_.add_job({.name_space = "bob", .name = "b", .pods = 4, .gpus = 2});
@@ -123,6 +136,7 @@ TEST_F(PodsWorldTest, AnotherSchedulerTakesUpTheGangsThatRun) {
     for (const std::string name : {"x", "y", "z"}) {
       server.add_job({.name_space = "lab", .name = name, .pods = 1, .gpus = 3});
     }
+    server.run_until(Time{} + seconds(1));  // both schedulers find all pods
     {
       Scheduler first(server, policy);
       first.run_for(seconds(30));

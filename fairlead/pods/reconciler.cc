@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 namespace fairlead {
@@ -19,6 +20,21 @@ std::string places_text(const std::vector<GangPlace>& where) {
                         place.pods == 1 ? "" : "s", place.node);
   }
   return text;
+}
+
+// Returns why the gang's pods cannot be bound as they are; empty: they can, or only an attempt can show it.
+std::string unbindable(const PodGang& gang, const ClusterView& cluster) {
+  const Owner& owner = gang.owner();
+  for (const Pod* pod : gang.members()) {
+    if (pod->is_gated) return fmt::format("pod {} has a scheduling gate", pod->name);
+  }
+  // Pods without a known owner are complete, or the gang has no job.
+  const std::uint32_t missing = owner.kind == nullptr ? 0 : gang.missing();
+  if (missing == 0 || owner.is_held_by_user()) return {};
+  std::string quota = cluster.quota_objection(gang, missing);
+  if (owner.is_suspended) return quota;
+  return fmt::format("{} of its {} pods do not exist{}{}", missing, owner.pods,
+                     quota.empty() ? "" : ": ", quota);
 }
 
 }  // namespace
@@ -67,6 +83,7 @@ Settlement Reconciler::keep(const std::string& key) {
 
 void Reconciler::forget(const std::string& key) {
   assignments_.erase(key);
+  missing_.forget(key);
   turns_.forget(key);
 }
 
@@ -116,6 +133,7 @@ std::vector<std::string> Reconciler::kept() const {
 
 std::vector<std::string> Reconciler::late(Time now) const {
   std::vector<std::string> keys = turns_.late(now);
+  std::ranges::copy(missing_.late(now), std::back_inserter(keys));
   for (const auto& [key, wish] : assignments_) {
     const bool is_late = wish.runs && !wish.is_started && wish.start + kStartLimit <= now;
     if (is_late || wish.broken != Time::never()) keys.push_back(key);
@@ -124,7 +142,7 @@ std::vector<std::string> Reconciler::late(Time now) const {
 }
 
 Time Reconciler::due() const {
-  Time first = turns_.due();
+  Time first = std::min(turns_.due(), missing_.due());
   for (const auto& [key, wish] : assignments_) {
     if (!wish.runs) continue;
     if (!wish.is_started) first = std::min(first, wish.start + kStartLimit);
@@ -135,7 +153,26 @@ Time Reconciler::due() const {
 
 // --- A node ---------------------------------------------------------------------------------------
 
-std::vector<Event> Reconciler::settle_node(NodeId node, bool rests) const {
+// Returns true if the engine does not count the pod's resources for a gang.
+bool Reconciler::is_outside(const Pod& pod) const {
+  return gangs_.find(pod.gang) == nullptr || of(pod.gang).is_beyond;
+}
+
+OtherResources::Amounts Reconciler::amounts_on(NodeId node, const OtherResources& resources) const {
+  const std::string& name = tables_->cluster.node_names[node];
+  const Node* const found = cluster_.node(name);
+  OtherResources::Amounts amounts{found == nullptr ? Resources() : found->allocatable};
+  cluster_.each_on(name, [&](const Pod& pod) {
+    if (is_outside(pod) || pod.gpus == 0) return add(amounts.used, pod.requests);
+    // A pod of a gang that must leave is about to go.
+    if (!stays(pod, name)) return;
+    add(amounts.used, pod.requests);
+    add(amounts.known, resources.needs_of(gangs_.find(pod.gang)->job));
+  });
+  return amounts;
+}
+
+std::vector<Event> Reconciler::settle_node(NodeId node) const {
   const std::string& name = tables_->cluster.node_names[node];
   const Tables::NodeState& state = tables_->nodes[node];
   std::vector<Event> reports;
@@ -150,15 +187,11 @@ std::vector<Event> Reconciler::settle_node(NodeId node, bool rests) const {
                        .node = node,
                        .reason = "it is unschedulable"});
   }
-  const std::uint32_t others = cluster_.taken(name, [&](const Pod& pod) {
-    return gangs_.find(pod.gang) == nullptr || of(pod.gang).is_beyond;
-  });
+  const std::uint32_t others =
+      cluster_.taken(name, [this](const Pod& pod) { return is_outside(pod); });
   const auto has = static_cast<std::uint32_t>(std::popcount(state.has));
   const auto up = static_cast<std::uint32_t>(std::popcount(state.up));
-  std::uint32_t wanted = std::min(has, now.gpus - std::min(others, now.gpus));
-  if (rests) {
-    wanted = std::min(wanted, static_cast<std::uint32_t>(std::popcount(state.up & ~state.free)));
-  }
+  const std::uint32_t wanted = std::min(has, now.gpus - std::min(others, now.gpus));
   // Any of the GPUs will do.
   std::uint64_t mask = 0;
   std::uint64_t choice = up > wanted ? state.up & state.free : state.has & ~state.up;
@@ -181,7 +214,7 @@ Settlement Reconciler::settle(const std::string& key, Time now) {
   Look look{key, *gangs_.find(key), assignments_[key], now};
   settle_beyond(look);
   if (look.entry.job.is_none()) {
-    look.out.is_new_job = look.entry.is_whole_and_here();
+    look.out.is_new_job = look.entry.is_whole_and_here() && !settle_missing(look);
   } else if (!settle_end(look) && !settle_hold(look) && !settle_shape(look)) {
     look.wish.runs ? settle_run(look) : settle_stop(look);
   }
@@ -257,17 +290,34 @@ void Reconciler::settle_beyond(Look& look) const {
   for (const auto& [uid, pod] : look.gang().pods()) look.out.nodes.insert(pod.node);
 }
 
+// Returns true if the gang must have no place, because its pods cannot be bound. A gang that is not the engine's yet
+// waits for them from the beginning.
+bool Reconciler::settle_missing(Look& look) {
+  const bool is_due = !look.wish.runs || look.wish.is_clear;
+  if (look.owner().state != Owner::State::kHere || look.wish.is_started) {
+    missing_.forget(look.key);
+    return false;
+  }
+  if (!is_due || !look.wish.leaving.empty()) return !missing_.why(look.key).empty();
+  const std::string before = missing_.why(look.key);
+  const std::string why = unbindable(look.gang(), cluster_);
+  const bool is_out = missing_.look(look.key, why, look.wish.runs, look.now);
+  if (is_out && missing_.why(look.key) != before) look.out.missing = missing_.why(look.key);
+  return is_out || (look.entry.job.is_none() && !why.empty());
+}
+
 // Reports a user's hold and its release: a suspension that is not Fairlead's is the user's, and the user ends it.
 // A gang that lacks pods, or that does not leave its place, is held too, because it cannot be placed.
-bool Reconciler::settle_hold(Look& look) const {
+bool Reconciler::settle_hold(Look& look) {
   const Owner& owner = look.owner();
   const JobId job = look.entry.job;
   if (!tables_->jobs.is_here(job) || owner.state != Owner::State::kHere) return false;
   const bool is_leaving = std::ranges::any_of(
       look.gang().pods(), [](const auto& entry) { return entry.second.is_leaving; });
   const bool lacks_pods = !owner.is_complete && !look.wish.runs && !is_leaving;
-  const bool is_wanted =
-      owner.is_held_by_user() || lacks_pods || has_failed_stop(look) || is_stuck(look);
+  const bool is_missing = settle_missing(look);
+  const bool is_wanted = owner.is_held_by_user() || lacks_pods || is_missing ||
+                         has_failed_stop(look) || is_stuck(look);
   const auto until = tables_->held_until.find(job);
   const bool is_held = until != tables_->held_until.end() && until->second == Time::never();
   if (is_wanted == is_held) return false;
@@ -345,7 +395,7 @@ void Reconciler::settle_broken(Look& look) const {
 std::vector<GangAct> Reconciler::acts_to_run(const Look& look) const {
   return look.gang().acts_to_run(look.wish.where, [&](const std::string& node, std::uint32_t gpus) {
     return look.owner().has_slots ? turns_.fits(look.gang(), look.wish.where, node)
-                                  : cluster_.fits(node, gpus);
+                                  : cluster_.fits(node, gpus, look.key);
   });
 }
 

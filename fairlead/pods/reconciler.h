@@ -14,6 +14,8 @@
 #include "fairlead/model/step.h"
 #include "fairlead/pods/cluster_view.h"
 #include "fairlead/pods/gang_book.h"
+#include "fairlead/pods/missing_pods.h"
+#include "fairlead/pods/other_resources.h"
 #include "fairlead/pods/room.h"
 #include "fairlead/pods/slot_turns.h"
 
@@ -63,7 +65,9 @@ struct Settlement {
   std::optional<Explanation> when_sent{};    // explained after the acts are sent
   std::optional<Explanation> explanation{};  // explained now
   std::vector<Report> reports{};             // in order
-  bool is_new_job = false;                   // the engine must get it as a job that arrives
+  // Why its pods cannot be bound, for their condition PodScheduled; empty: nothing new.
+  std::string missing{};
+  bool is_new_job = false;        // the engine must get it as a job that arrives
   std::string short_node{};       // node that lacks a resource other than GPUs for it; empty: none
   std::set<std::string> gangs{};  // keys, to look at again
   std::set<std::string> nodes{};  // names, to look at again
@@ -100,8 +104,10 @@ class Reconciler {
   // Looks at the gang. REQUIRES: it exists, and the engine got all earlier reports about it. O(its pods x nodes).
   Settlement settle(const std::string& key, Time now);
   // Returns the reports that update the engine's state of a node. The engine gets all GPUs, except GPUs of pods
-  // without a gang and of gangs with is_beyond. `rests`: its idle GPUs must not be used.
-  std::vector<Event> settle_node(NodeId node, bool rests) const;
+  // without a gang and of gangs with is_beyond.
+  std::vector<Event> settle_node(NodeId node) const;
+  // Returns the amounts of a node that the engine's gangs may use, beside GPUs. `resources`: has the needs of the jobs.
+  OtherResources::Amounts amounts_on(NodeId node, const OtherResources& resources) const;
 
   // -- Reads.
 
@@ -116,6 +122,8 @@ class Reconciler {
   std::vector<std::string> starting() const;
   // Returns the gangs that must leave GPUs and still have them.
   std::vector<std::string> kept() const;
+  // Returns why the gang must have no place now, because its pods cannot be bound; empty: it may have one.
+  const std::string& missing(const std::string& key) const { return missing_.why(key); }
   // Returns the gangs for which a time limit may have passed.
   std::vector<std::string> late(Time now) const;
   // Returns when the next time limit passes; Time::never(): there is none.
@@ -135,7 +143,8 @@ class Reconciler {
 
   // Each bool function returns true if the look is complete.
   bool settle_end(Look& look) const;
-  bool settle_hold(Look& look) const;
+  bool settle_hold(Look& look);
+  bool settle_missing(Look& look);
   bool settle_shape(Look& look) const;
   void settle_beyond(Look& look) const;
   void settle_run(Look& look);
@@ -154,11 +163,13 @@ class Reconciler {
   bool has_room(Look& look);
   Room room_of(const Look& look) const;
   bool stays(const Pod& pod, const std::string& node) const;
+  bool is_outside(const Pod& pod) const;
 
   const ClusterView& cluster_;
   const GangBook& gangs_;
   const Tables* tables_ = nullptr;
   SlotTurns turns_;
+  MissingPods missing_;
   std::map<std::string, Assignment> assignments_;  // by key
 };
 

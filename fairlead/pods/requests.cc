@@ -68,6 +68,20 @@ KubeRequest preemption_mark(const Pod& pod, std::int64_t unix_ms) {
           .content_type = std::string(kStrategicMergePatch)};
 }
 
+KubeRequest unschedulable(const Pod& pod, const std::string& why, std::int64_t unix_ms) {
+  const Json condition = {{"type", "PodScheduled"},
+                          {"status", "False"},
+                          {"reason", "Unschedulable"},
+                          {"message", why},
+                          {"lastTransitionTime", timestamp(unix_ms)}};
+  const Json patch = {{"metadata", {{"uid", pod.uid}}},
+                      {"status", {{"conditions", Json::array({condition})}}}};
+  return {.method = "PATCH",
+          .path = path_of(pod, "/status"),
+          .body = compact_text(patch),
+          .content_type = std::string(kStrategicMergePatch)};
+}
+
 KubeRequest eviction(const Pod& pod) {
   const Json body = {{"apiVersion", "policy/v1"},
                      {"kind", "Eviction"},

@@ -21,6 +21,8 @@ KubeRequest turn(const Pod& pod, bool runs);
 KubeRequest suspension(const Owner& owner, bool suspends);
 // Marks the pod, before its eviction, as preempted by a scheduler, which does not count as a failure.
 KubeRequest preemption_mark(const Pod& pod, std::int64_t unix_ms);
+// Sets the pod's condition PodScheduled: it waits, with the reason.
+KubeRequest unschedulable(const Pod& pod, const std::string& why, std::int64_t unix_ms);
 // Deletes the pod, with its grace period, unless a PodDisruptionBudget forbids it (429).
 KubeRequest eviction(const Pod& pod);
 

@@ -158,14 +158,17 @@ Resources pod_requests(const Json& pod_spec) {
   return requests;
 }
 
-std::string lacking(const Resources& offered, const Resources& used, const Resources& wanted) {
-  const auto amount_of = [](const Resources& amounts, std::string_view name) {
-    const auto found = amounts.find(name);
-    return found == amounts.end() ? Amount{0} : found->second;
-  };
+Amount offered(const Resources& allocatable, const std::string& name) {
+  if (name.starts_with(kHostPort)) return 1000;
+  const auto found = allocatable.find(name);
+  return found == allocatable.end() ? 0 : found->second;
+}
+
+std::string lacking(const Resources& allocatable, const Resources& used, const Resources& wanted) {
   for (const auto& [name, amount] : wanted) {
-    const Amount has = name.starts_with(kHostPort) ? 1000 : amount_of(offered, name);
-    if (amount > 0 && sum_of(amount_of(used, name), amount) > has) return name;
+    const auto found = used.find(name);
+    const Amount taken = found == used.end() ? 0 : found->second;
+    if (amount > 0 && sum_of(taken, amount) > offered(allocatable, name)) return name;
   }
   return {};
 }

@@ -39,7 +39,10 @@ Resources times(const Resources& amounts, std::int64_t count);
 // 1 of each host port that it listens on ("hostPort 8080/TCP"); every node has one of each.
 Resources pod_requests(const Json& pod_spec);
 
-// Returns the first resource of `wanted` that `offered` lacks beside `used`; empty: there is enough.
-std::string lacking(const Resources& offered, const Resources& used, const Resources& wanted);
+// Returns the amount that a node with these allocatable amounts has: 1 of each port of the host.
+Amount offered(const Resources& allocatable, const std::string& name);
+
+// Returns the first resource of `wanted` that `allocatable` lacks beside `used`; empty: there is enough.
+std::string lacking(const Resources& allocatable, const Resources& used, const Resources& wanted);
 
 }  // namespace fairlead

@@ -1,34 +1,36 @@
-// Nodes whose idle GPUs are unusable for now, because they lack another resource: memory, CPU, ports.
+// Nodes on which a gang lacked a resource at its start, although the engine had counted with it.
 //
-// Policies see GPUs only, and would place the gang there again. After a node lacked resources for a gang, it gets
-// no further gang for kNodeRest, or until a pod leaves it.
+// The node is closed to that gang's job for kNodeRest, or until a pod leaves the node. Others may use it.
 #pragma once
 
+#include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace fairlead {
 
-// The longest rest of a node (chosen).
+// The longest time for which a node is closed to a job (chosen).
 constexpr Duration kNodeRest = seconds(300);
 
 class RestingNodes {
  public:
-  // Starts the node's rest, or starts it again.
-  void add(const std::string& node, Time now) { until_[node] = now + kNodeRest; }
-  // Ends the node's rest. Returns true if it rested.
+  // Closes the node to the job.
+  void add(const std::string& node, JobId job, Time now) { until_[node][job] = now + kNodeRest; }
+  // Opens the node to all jobs. Returns true if it was closed to one.
   bool remove(const std::string& node) { return until_.erase(node) > 0; }
-  // Removes and returns the nodes whose rest has ended.
+  // Opens nodes after kNodeRest, and returns them.
   std::vector<std::string> take_due(Time now);
-  bool contains(const std::string& node) const { return until_.contains(node); }
-  // Returns when the next rest ends; Time::never() if no node rests.
+  // Returns the jobs to which the node is closed.
+  std::set<JobId> jobs(const std::string& node) const;
+  // Returns when the next job may use a node again; Time::never(): all may use all nodes.
   Time due() const;
 
  private:
-  std::map<std::string, Time> until_;  // end of the rest, by name of the node
+  std::map<std::string, std::map<JobId, Time>> until_;  // by name of the node
 };
 
 }  // namespace fairlead

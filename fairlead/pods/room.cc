@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 namespace fairlead {
-namespace {
 
-// Returns the largest request of the gang's pods with GPUs. They have one template, but an existing pod may
-// request more than it, for example for an injected sidecar.
 Resources asked_by_each(const PodGang& gang) {
   Resources each = gang.owner().needs.requests;
   for (const auto& [uid, pod] : gang.pods()) {
@@ -17,8 +14,6 @@ Resources asked_by_each(const PodGang& gang) {
   each.erase(std::string(kSlotResource));
   return each;
 }
-
-}  // namespace
 
 Room room_for(const PodGang& gang, const std::vector<GangPlace>& where, const ClusterView& cluster,
               const std::function<bool(const Pod&, const std::string& node)>& stays) {

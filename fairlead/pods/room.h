@@ -10,6 +10,10 @@
 
 namespace fairlead {
 
+// Returns the largest request of the gang's pods with GPUs, without the GPUs. The pods have one template, but an
+// existing pod may request more than it, for example for an injected sidecar.
+Resources asked_by_each(const PodGang& gang);
+
 struct Room {
   bool is_there = true;
   bool may_come = false;  // true if there is room after the pods that are leaving

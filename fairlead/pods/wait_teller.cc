@@ -1,8 +1,9 @@
 #include "fairlead/pods/wait_teller.h"
 
+#include "fairlead/pods/requests.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace fairlead {
 namespace {
@@ -41,18 +42,7 @@ std::size_t WaitTeller::tell(JobId job) {
   std::size_t writes = 0;
   for (const auto& [uid, pod] : entry->gang.pods()) {
     if (!pod.node.empty() || pod.is_leaving || pod.state != Pod::State::kPending) continue;
-    const Json condition = {{"type", "PodScheduled"},
-                            {"status", "False"},
-                            {"reason", "Unschedulable"},
-                            {"message", words},
-                            {"lastTransitionTime", timestamp(door_.unix_ms())}};
-    const Json patch = {{"metadata", {{"uid", uid}}},
-                        {"status", {{"conditions", Json::array({condition})}}}};
-    door_.call(
-        {.method = "PATCH",
-         .path = fmt::format("/api/v1/namespaces/{}/pods/{}/status", pod.name_space, pod.name),
-         .body = compact_text(patch),
-         .content_type = std::string(kStrategicMergePatch)});
+    door_.call(unschedulable(pod, words, door_.unix_ms()));
     ++writes;
   }
   if (writes > 0) return writes;

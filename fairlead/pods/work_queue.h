@@ -15,8 +15,9 @@ class WorkQueue {
   // Gangs by a state that only the pass knows.
   struct Groups {
     bool all = false;
-    bool starting = false;  // wait for their GPUs
-    bool kept = false;      // still have a place that they must leave
+    bool starting = false;   // wait for their GPUs
+    bool kept = false;       // still have a place that they must leave
+    bool suspended = false;  // wait without pods
   };
 
   void add_gang(const std::string& key) { gangs_.insert(key); }
@@ -27,6 +28,8 @@ class WorkQueue {
   void add_starting() { groups_.starting = true; }
   // Adds the gangs that must leave their place. Called after a change of the reasons that kept them there.
   void add_kept() { groups_.kept = true; }
+  // Adds the gangs that wait without pods. Called after a change of a quota.
+  void add_suspended() { groups_.suspended = true; }
 
   // Each returns the entries added since its last call.
   std::set<std::string> take_gangs() { return std::exchange(gangs_, {}); }

@@ -2,6 +2,7 @@
 
 #include "fairlead/model/levels.h"
 #include "fairlead/model/step.h"
+#include "fairlead/model/task_limits.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +10,9 @@
 namespace fairlead {
 
 Plan::Plan(const Cluster& cluster, Jobs& jobs)
-    : cluster_(&cluster), jobs_(&jobs), free_(cluster), gangs_(jobs.size()) {}
+    : cluster_(&cluster), jobs_(&jobs), free_(cluster), gangs_(jobs.size()) {
+  room_.begin(jobs.limits, cluster.nodes());
+}
 
 void Plan::add_job(JobId job) { gangs_.grow_to(job); }
 
@@ -47,10 +50,42 @@ bool Plan::place(JobId job) {
              "place: it is not within the level that the job requires")) {
     return false;
   }
+  if (!fits_open(job)) return false;
   gangs_[job] = jobs_->gangs.add(open_);
   edits_.push_back({job, {}, gangs_[job], StopCause::kPolicy});
+  count_room(job, open_, true);
   open_.clear();
   return true;
+}
+
+std::uint32_t Plan::usable(JobId job, NodeId node) const {
+  const std::uint32_t task = task_gpus(job);
+  const std::uint32_t gpus = whole_tasks(free_.on(node), task);
+  if (!room_.is_limited() || gpus == 0) return gpus;
+  return std::min(gpus / task, room_.tasks(job, node)) * task;
+}
+
+std::uint32_t Plan::usable_when_idle(JobId job, NodeId node) const {
+  const std::uint32_t task = task_gpus(job);
+  const std::uint32_t tasks = cluster_->node_gpus[node] / task;
+  return (room_.limits(job) ? std::min(tasks, jobs_->limits->most_tasks(job, node)) : tasks) * task;
+}
+
+bool Plan::fits_open(JobId job) {
+  const std::uint32_t task = task_gpus(job);
+  const bool fits = !room_.is_limited() || std::ranges::all_of(open_, [&](Slice slice) {
+    return slice.gpus / task <= room_.tasks(job, slice.node);
+  });
+  if (!fits) drop();
+  return fits;
+}
+
+void Plan::count_room(JobId job, Gang gang, bool takes) {
+  if (!room_.is_limited()) return;
+  for (Slice slice : gang) {
+    const std::uint32_t tasks = slice.gpus / task_gpus(job);
+    takes ? room_.take(job, slice.node, tasks) : room_.give(job, slice.node, tasks);
+  }
 }
 
 bool Plan::place_pinned(JobId job) {
@@ -69,6 +104,7 @@ bool Plan::place_pinned(JobId job) {
   std::ranges::copy(pool.gpu_masks(last), jobs_->gangs.gpu_masks(gang).begin());
   gangs_[job] = gang;
   pin(job, gang);
+  count_room(job, pool.gang(gang), true);
   edits_.push_back({job, {}, gang, StopCause::kPolicy});
   return true;
 }
@@ -149,6 +185,7 @@ void Plan::place_copy(JobId job) {
              "place_copy: it is not within the level that the job requires")) {
     return;
   }
+  if (!fits_open(job)) return;
   copies_.clear();
   bool is_added = false;
   std::uint16_t copy = 0;
@@ -166,6 +203,7 @@ void Plan::place_copy(JobId job) {
     add(next);
   }
   if (!is_added) add(open_);
+  count_room(job, open_, true);
   const GangRef before = gangs_[job];
   gangs_[job] = jobs_->gangs.add(copies_);
   edits_.push_back({job, before, gangs_[job], StopCause::kMove});
@@ -195,6 +233,7 @@ void Plan::stop(JobId job, StopCause cause) {
   if (!allow(gangs_.has(job) && has_gang(job), job, "stop: it has no gang")) return;
   if (!allow(!is_by_user(cause), job, "stop: the cause is reserved for its user")) return;
   for (Slice slice : gang(job)) free_.give(slice.node, slice.gpus);
+  count_room(job, gang(job), false);
   unpin(job, gangs_[job]);
   edits_.push_back({job, gangs_[job], {}, cause});
   gangs_[job] = {};
@@ -220,6 +259,8 @@ void Plan::rollback(Mark mark) {
     edits_.pop_back();
     for (Slice slice : jobs_->gangs.gang(edit.after)) free_.give(slice.node, slice.gpus);
     for (Slice slice : jobs_->gangs.gang(edit.before)) free_.take(slice.node, slice.gpus);
+    count_room(edit.job, jobs_->gangs.gang(edit.after), false);
+    count_room(edit.job, jobs_->gangs.gang(edit.before), true);
     unpin(edit.job, edit.after);
     pin(edit.job, edit.before);
     jobs_->gangs.release(edit.after);
@@ -235,8 +276,10 @@ void Plan::world_took_away(JobId job) {
   gangs_[job] = {};
 }
 
-void Plan::begin(Time now) {
+void Plan::begin(Time now, std::span<const JobId> running) {
   now_ = now;
+  room_.begin(jobs_->limits, cluster_->nodes());
+  for (JobId job : running) count_room(job, gang(job), true);
   edits_.clear();
   wakes_.clear();
   notes_.clear();

@@ -37,6 +37,13 @@ class Plan {
   bool has_gang(JobId job) const { return !gangs_[job].empty(); }
   // GPUs of each of the job's tasks. The job's GPUs on a node must be a multiple of it.
   std::uint32_t task_gpus(JobId job) const { return jobs_->task_gpus[job]; }
+  // Returns the free GPUs of the node that the job's tasks can use: whole tasks, and no more than its other resources
+  // have room for. O(1), or as TaskRoom::tasks() if the world limits tasks.
+  std::uint32_t usable(JobId job, NodeId node) const;
+  // The same of the node's GPUs, up or not, if no gang has any of the node.
+  std::uint32_t usable_when_idle(JobId job, NodeId node) const;
+  // The room for tasks by resources other than GPUs. The open gang has taken none of it.
+  const TaskRoom& room() const { return room_; }
   // The levels of the network within which the job requires or prefers its GPUs.
   Closeness closeness(JobId job) const { return jobs_->closeness[job]; }
 
@@ -44,8 +51,8 @@ class Plan {
   // REQUIRES: that many GPUs of the node are free in this draft.
   void take(NodeId node, std::uint32_t gpus);
   // Gives the open gang to a job that has no gang, and returns true. A pinned job (Jobs::is_pinned)
-  // gets the GPUs of its last run instead. If it cannot, the open gang is dropped, the job has no gang,
-  // and place() returns false. REQUIRES: the open gang is not empty, has whole tasks of the job on each
+  // gets the GPUs of its last run instead. If it cannot, or if a node lacks room() for the tasks, the open
+  // gang is dropped, the job has no gang, and place() returns false. REQUIRES: the open gang is not empty, has whole tasks of the job on each
   // node, and is within the level that the job requires; !has_gang(job); the job waits or runs.
   bool place(JobId job);
   bool is_pinned(JobId job) const { return jobs_->is_pinned(job); }
@@ -54,7 +61,8 @@ class Plan {
   // another pinned job has one of these GPUs, or one is down or closed.
   // REQUIRES: is_pinned(job); no open gang; !has_gang(job); the job waits or runs.
   bool place_pinned(JobId job);
-  // Gives the open gang to a job that has a gang: one more copy of it. REQUIRES: the open gang
+  // Gives the open gang to a job that has a gang: one more copy of it. Drops the open gang instead if a
+  // node lacks room() for the tasks. REQUIRES: the open gang
   // meets the rules of place(); has_gang(job); no copy of the job is on any of its nodes.
   void place_copy(JobId job);
   // Gives the GPUs of the open gang back.
@@ -108,6 +116,10 @@ class Plan {
   bool open_splits_a_task(JobId job) const;
   bool open_is_within(Level level) const;
   void tidy_open();
+  // Returns true if room_ has room for the open gang; else drops the gang. REQUIRES: the open gang is tidy.
+  bool fits_open(JobId job);
+  // Takes the needs of the gang's tasks out of room_, or gives them back.
+  void count_room(JobId job, Gang gang, bool takes);
 
   // Keep pinned_; they do nothing for a job that is not pinned.
   void pin(JobId job, GangRef gang);
@@ -122,7 +134,7 @@ class Plan {
   void add_job(JobId job);
   void reserve(std::size_t jobs) { gangs_.reserve(jobs); }
   void world_took_away(JobId job);  // a finish, a failure, an eviction
-  void begin(Time now);
+  void begin(Time now, std::span<const JobId> running);
   // Called after decide(): places jobs that keep a gang in the way of pinned jobs again, on the same nodes. The engine
   // then grants them other GPUs. O(running), if a pinned job was placed.
   void make_way(std::span<const JobId> running);
@@ -131,6 +143,7 @@ class Plan {
   const Cluster* cluster_;
   Jobs* jobs_;
   FreeIndex free_;
+  TaskRoom room_;
   IdVector<JobId, GangRef> gangs_;
   NodeGpus pinned_;    // GPUs of the pinned jobs that have a gang in this draft
   NodeGpus unusable_;  // GPUs that are down or closed

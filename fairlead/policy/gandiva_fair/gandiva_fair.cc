@@ -34,6 +34,7 @@ void GandivaFair::decide(const View& view, Plan& plan) {
   if (is_due && was_contended_) run_quantum(view, plan);
   if (is_due && !was_contended_ && may_match_types()) match_types(view, plan);
   fill_touched(view, plan);
+  start_where_room_is(view, plan);
   ask_to_be_woken(view, plan);
 }
 
@@ -213,7 +214,7 @@ void GandivaFair::ask_to_be_woken(const View& view, Plan& plan) {
 
 // --- Starting and stopping --------------------------------------------------------------------
 
-// Returns false if it is pinned and must wait for its GPUs.
+// Returns false if it must wait: it is pinned and others have its GPUs, or other resources of its home are short.
 bool GandivaFair::start(const View& view, Plan& plan, JobId job) {
   if (view.jobs.is_pinned(job)) {
     if (!plan.place_pinned(job)) return false;
@@ -225,9 +226,41 @@ bool GandivaFair::start(const View& view, Plan& plan, JobId job) {
   } else {
     plan.take(homes_.of(job).node, view.jobs.gpus[job]);
   }
-  plan.place(job);
+  if (!plan.place(job)) return false;
   homes_.set_runs(view, job, true);
   return true;
+}
+
+// Starts jobs that find room at their home again, or on another node, after their homes lacked other resources than
+// GPUs. Such a lack is not in the books. O(waiting x nodes), if tasks are limited at all.
+void GandivaFair::start_where_room_is(const View& view, Plan& plan) {
+  if (!plan.room().is_limited()) return;
+  std::vector<JobId> waiting;
+  for (JobId job : view.waiting) {
+    const bool is_still = plan.room().limits(job) && homes_.is_kept(job) && !homes_.of(job).runs;
+    if (is_still && !plan.is_pinned(job)) waiting.push_back(job);
+  }
+  std::ranges::sort(waiting);
+  for (JobId job : waiting) {
+    if (homes_.of(job).is_spread()) {
+      const auto& slices = homes_.spread(job).slices;
+      const bool fits = std::ranges::all_of(
+          slices, [&](Slice slice) { return plan.usable(job, slice.node) >= slice.gpus; });
+      if (fits) start(view, plan, job);
+      continue;
+    }
+    const std::uint32_t gpus = view.jobs.gpus[job];
+    const auto fits = [&](NodeId node) { return plan.usable(job, node) >= gpus; };
+    const NodeId home = homes_.of(job).node;
+    if (plan.free().on(home) < gpus) continue;  // it waits for its turn there
+    if (!fits(home)) {
+      const auto nodes = homes_.of_type(homes_.of(job).type);
+      const auto other = std::ranges::find_if(nodes, fits);
+      if (other == nodes.end()) continue;
+      homes_.move(view, job, {.node = *other});
+    }
+    start(view, plan, job);
+  }
 }
 
 void GandivaFair::stop(const View& view, Plan& plan, JobId job, StopCause cause) {

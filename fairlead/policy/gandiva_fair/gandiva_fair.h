@@ -94,6 +94,7 @@ class GandivaFair : public Policy {
   void start_if_chosen(const View& view, Plan& plan, const StrideClient& client);
   CarryOut mover(const View& view, Plan& plan);
   void fill_touched(const View& view, Plan& plan);
+  void start_where_room_is(const View& view, Plan& plan);
 
   const GandivaFairOptions options_;
   Accounts accounts_;

@@ -2,6 +2,7 @@
 
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/levels.h"
+#include "fairlead/model/task_limits.h"
 
 #include <algorithm>
 #include <functional>
@@ -20,6 +21,14 @@ std::uint32_t largest_of(const View& view, JobId job, GpuTypeId type) {
   return has_room_within(view.cluster, required, type_bit(type), gpus, task) ? gpus : 0;
 }
 
+// Returns the GPUs of the idle node that tasks of the job can use, of that many.
+std::uint32_t usable_of(const View& view, JobId job, NodeId node, std::uint32_t gpus) {
+  const std::uint32_t task = view.jobs.task_gpus[job];
+  const std::uint32_t tasks = gpus / task;
+  const TaskLimits* const limits = view.jobs.limits;
+  return (limits == nullptr ? tasks : std::min(tasks, limits->most_tasks(job, node))) * task;
+}
+
 }  // namespace
 
 Home HomeChoice::find(const View& view, JobId job) {
@@ -29,12 +38,21 @@ Home HomeChoice::find(const View& view, JobId job) {
   std::uint32_t largest = 0;
   for (GpuTypeId type : types_) {
     largest = std::max(largest, largest_of(view, job, type));
-    const Home home = gpus > view.cluster.type_node_gpus_max[type]
-                          ? find_slices(view, job, type_bit(type))
-                          : Home{.node = find_node(view, job, type)};
+    const Home home = is_for_several(view, job, type) ? find_slices(view, job, type_bit(type))
+                                                      : Home{.node = find_node(view, job, type)};
     if (!home.is_none()) return home;
   }
   return gpus <= largest ? Home() : find_slices(view, job, view.jobs.types[job]);
+}
+
+// Returns true if the job is too large for each idle node of the type.
+bool HomeChoice::is_for_several(const View& view, JobId job, GpuTypeId type) const {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  if (gpus > view.cluster.type_node_gpus_max[type]) return true;
+  if (view.jobs.limits == nullptr || !view.jobs.limits->has(job)) return false;
+  return std::ranges::none_of(homes_.of_type(type), [&](NodeId node) {
+    return usable_of(view, job, node, view.cluster.node_gpus[node]) >= gpus;
+  });
 }
 
 // Returns none while one of its nodes is down.
@@ -53,7 +71,7 @@ bool HomeChoice::fits_when_empty(const View& view, JobId job) const {
   if (required != kAnywhere) {
     const auto usable = [&](NodeId node) {
       const Homes::Node& books = homes_.node(node);
-      return books.is_down ? 0 : whole_tasks(books.gpus, task);
+      return books.is_down ? 0 : usable_of(view, job, node, books.gpus);
     };
     return tightest_section(view.cluster, required, view.jobs.types[job], view.jobs.gpus[job],
                             usable)
@@ -62,13 +80,13 @@ bool HomeChoice::fits_when_empty(const View& view, JobId job) const {
   std::int64_t gpus = 0;
   for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
     if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
-    if (task == 1) {
+    if (task == 1 && view.jobs.limits == nullptr) {
       gpus += homes_.gpus_of_type(type);
       continue;
     }
     for (NodeId node : homes_.of_type(type)) {
       const Homes::Node& books = homes_.node(node);
-      if (!books.is_down) gpus += whole_tasks(books.gpus, task);
+      if (!books.is_down) gpus += usable_of(view, job, node, books.gpus);
     }
   }
   return gpus >= view.jobs.gpus[job];
@@ -125,8 +143,8 @@ double HomeChoice::score(const View& view, JobId job, GpuTypeId type) const {
 NodeId HomeChoice::find_node(const View& view, JobId job, GpuTypeId type) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   const NodeId spare = homes_.spare(type, gpus);
-  if (!spare.is_none()) return spare;
-  list_least_loaded(type, gpus);
+  if (!spare.is_none() && usable_of(view, job, spare, gpus) == gpus) return spare;
+  list_least_loaded(view, job, type);
   const UserId user = view.jobs.user[job];
   const std::int64_t alike = 1 + accounts_.due().kept(user, type) / gpus;
   const double due =
@@ -143,13 +161,15 @@ NodeId HomeChoice::find_node(const View& view, JobId job, GpuTypeId type) {
   return best;
 }
 
-// Fills candidates_ with the least loaded nodes that have room for that many GPUs.
-void HomeChoice::list_least_loaded(GpuTypeId type, std::uint32_t gpus) {
+// Fills candidates_ with the least loaded nodes that have room for the job.
+void HomeChoice::list_least_loaded(const View& view, JobId job, GpuTypeId type) {
   constexpr std::size_t kLooks = 8;
+  const std::uint32_t gpus = view.jobs.gpus[job];
   candidates_.clear();
   homes_.by_load(type).rising(ahead_, [&](const auto& entry) {
     const NodeId node = entry.id;
-    if (homes_.has_room(node, gpus)) candidates_.push_back({entry.key, node});
+    const bool has_room = homes_.has_room(node, gpus) && usable_of(view, job, node, gpus) == gpus;
+    if (has_room) candidates_.push_back({entry.key, node});
     return candidates_.size() < kLooks;
   });
 }
@@ -187,7 +207,7 @@ bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, No
   std::uint32_t left = view.jobs.gpus[job];
   for (const Ranked& candidate : candidates_) {
     const std::uint32_t whole =
-        whole_tasks(homes_.node(candidate.node).gpus, view.jobs.task_gpus[job]);
+        usable_of(view, job, candidate.node, homes_.node(candidate.node).gpus);
     const std::uint32_t take = std::min(left, whole);
     if (take == 0 || !homes_.has_room(candidate.node, take)) continue;
     slices_.push_back({candidate.node, static_cast<std::uint16_t>(take)});
@@ -209,6 +229,7 @@ const Homes::Spread* HomeChoice::find_alike(const View& view, JobId job, TypeMas
     const bool is_good = std::ranges::all_of(other.slices, [&](Slice slice) {
       return (types & type_bit(view.cluster.node_type[slice.node])) != 0 &&
              slice.gpus % task == 0 && homes_.has_room(slice.node, slice.gpus) &&
+             usable_of(view, job, slice.node, slice.gpus) == slice.gpus &&
              busy_time(slice.node) <= busiest_ + kHardlyMore;
     });
     if (is_good) return &other;

@@ -47,7 +47,8 @@ class HomeChoice {
   Home last_home(const View& view, JobId job);
   void order_types(const View& view, JobId job);
   double score(const View& view, JobId job, GpuTypeId type) const;
-  void list_least_loaded(GpuTypeId type, std::uint32_t gpus);
+  void list_least_loaded(const View& view, JobId job, GpuTypeId type);
+  bool is_for_several(const View& view, JobId job, GpuTypeId type) const;
   bool take_close(const View& view, JobId job, TypeMask types);
   bool take_least_busy(const View& view, JobId job, TypeMask types, NodeRange range);
   const Homes::Spread* find_alike(const View& view, JobId job, TypeMask types) const;

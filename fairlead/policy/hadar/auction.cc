@@ -335,8 +335,14 @@ void HadarAuction::collect_free(const View& view, const Plan& plan, bool all) {
     capacity_[type.row()] = plan.free().capacity(type);
   }
   collect_kept(view, plan, all);
+  free_.room = plan.room();
   if (!all) return;
-  for (JobId job : view.running) free_.give(view.cluster, plan.gang(job));
+  for (JobId job : view.running) {
+    free_.give(view.cluster, plan.gang(job));
+    if (!free_.room.is_limited()) continue;
+    for (Slice slice : plan.gang(job))
+      free_.room.give(job, slice.node, slice.gpus / plan.task_gpus(job));
+  }
 }
 
 // Lists the GPUs of running jobs that do not bid: of pinned jobs and, among residents, of all.
@@ -400,7 +406,7 @@ void HadarAuction::carry_out(Plan& plan) {
         plan.place_copy(job);
         continue;
       }
-      plan.place(job);
+      if (!plan.place(job)) continue;
     }
     plan.note(note::Payoff{job, note::Millionths::of(dual_->payoff(i))});
   }

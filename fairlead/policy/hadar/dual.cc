@@ -202,6 +202,10 @@ void HadarDual::give(const Round& round, Draft& draft, std::size_t index, const 
   slices_.insert(slices_.end(), slices.begin(), slices.end());
   draft.free.take(cluster_, slices);
   const HadarBid& bid = round.bids[index];
+  if (draft.free.room.is_limited()) {
+    for (Slice slice : slices)
+      draft.free.room.take(bid.job, slice.node, slice.gpus / bid.task_gpus);
+  }
   if (std::ranges::equal(slices, bid.present)) draft.free.keep(bid.present, bid.present_masks);
   draft.key -= key(slices);
   draft.gpus -= gpus_of(slices);

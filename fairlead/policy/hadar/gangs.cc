@@ -97,6 +97,12 @@ void HadarFree::keep(Gang gang, std::span<const std::uint64_t> gpu_masks) {
   for (std::size_t i = 0; i < gpu_masks.size(); ++i) kept[gang[i].node] |= gpu_masks[i];
 }
 
+std::uint32_t HadarFree::usable(JobId job, std::uint32_t task_gpus, NodeId node) const {
+  const std::uint32_t gpus = whole_tasks(on[node], task_gpus);
+  if (!room.is_limited() || gpus == 0) return gpus;
+  return std::min(gpus / task_gpus, room.tasks(job, node)) * task_gpus;
+}
+
 double HadarBid::best_on(GpuTypeId type) const {
   const auto row = worth.subspan(type.row() * kTiers, kTiers);
   return *std::ranges::max_element(row);
@@ -161,7 +167,9 @@ std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPr
   const Ask ask{free, bid, prices};
   found_.clear();
   slices_.clear();
-  if (wanted.present && !bid.present.empty() && free.has(bid.present, bid.present_masks)) {
+  const auto has_room = [&](Slice slice) { return ask.usable(slice.node) >= slice.gpus; };
+  if (wanted.present && !bid.present.empty() && free.has(bid.present, bid.present_masks) &&
+      (!free.room.is_limited() || std::ranges::all_of(bid.present, has_room))) {
     slices_.insert(slices_.end(), bid.present.begin(), bid.present.end());
     close(ask, 0);
     found_.back().payoff += bid.present_worth - found_.back().worth;
@@ -194,7 +202,7 @@ bool HadarGangs::must_mix(const HadarBid& bid) const {
 
 // Returns the GPUs of the type that the job's tasks can use.
 std::uint32_t HadarGangs::room(const Ask& ask, GpuTypeId type) const {
-  if (ask.bid.task_gpus == 1) return ask.free.of_type[type];
+  if (ask.bid.task_gpus == 1 && !ask.free.room.is_limited()) return ask.free.of_type[type];
   std::uint32_t gpus = 0;
   for (NodeId node : ids<NodeId>(cluster_.nodes())) {
     if (cluster_.node_type[node] == type) gpus += ask.usable(node);
@@ -203,11 +211,22 @@ std::uint32_t HadarGangs::room(const Ask& ask, GpuTypeId type) const {
 }
 
 NodeId HadarGangs::tightest(const Ask& ask, GpuTypeId type) const {
+  if (ask.free.room.limits(ask.bid.job)) return tightest_limited(ask, type);
   const auto& nodes_with = ask.free.nodes_with[type];
   std::size_t gpus = ask.bid.gpus;
   while (gpus < nodes_with.size() && nodes_with[gpus] == 0) ++gpus;
   if (gpus >= nodes_with.size()) return {};
   return ask.free.first_with(type, gpus);
+}
+
+NodeId HadarGangs::tightest_limited(const Ask& ask, GpuTypeId type) const {
+  NodeId best;
+  for (NodeId node : order_.nodes[type]) {
+    const std::uint32_t free = ask.free.on[node];
+    if (free < ask.bid.gpus || (!best.is_none() && free >= ask.free.on[best])) continue;
+    if (ask.usable(node) >= ask.bid.gpus) best = node;
+  }
+  return best;
 }
 
 void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {
@@ -235,7 +254,7 @@ void HadarGangs::offer_host_mix(const Ask& ask) {
     for (NodeId node : host) {
       if (ask.bid.best_on(cluster_.node_type[node]) == 0) continue;
       gpus += ask.usable(node);
-      fits_one = fits_one || ask.free.on[node] >= ask.bid.gpus;
+      fits_one = fits_one || ask.usable(node) >= ask.bid.gpus;
     }
     if (gpus < ask.bid.gpus || fits_one) continue;
     const std::size_t first = slices_.size();
@@ -323,7 +342,7 @@ std::uint32_t HadarGangs::gather(const Ask& ask, GpuTypeId type, NodeRange range
       const bool is_taken = free > last_free || (free == last_free && row <= last_row);
       if (is_taken || cluster_.node_type[node] != type || ask.usable(node) == 0) continue;
       if (freest.is_none() || free > ask.free.on[freest]) freest = node;
-      if (free < gpus) continue;
+      if (ask.usable(node) < gpus) continue;
       if (tightest.is_none() || free < ask.free.on[tightest]) tightest = node;
     }
     if (freest.is_none()) return gpus;

@@ -21,6 +21,7 @@
 // gang) for one on several, and for mixes over all types. No allocation once warm.
 #pragma once
 
+#include "fairlead/model/free_index.h"
 #include "fairlead/model/levels.h"
 #include "fairlead/policy/hadar/prices.h"
 
@@ -45,6 +46,7 @@ struct HadarFree {
   IdVector<GpuTypeId, std::array<std::uint32_t, kNodeGpusMax + 1>> nodes_with{};
   // Masks of the GPUs that residents keep; empty if any GPUs of a node will do.
   IdVector<NodeId, std::uint64_t> kept{};
+  TaskRoom room{};  // for tasks, by resources other than GPUs; take() and give() leave it as it is
 
   // Makes the sums. O(nodes).
   void sum(const Cluster& cluster);
@@ -60,6 +62,8 @@ struct HadarFree {
   // Returns true if the gang is free; if masks are given, one for each slice, those very GPUs.
   bool has(Gang gang, std::span<const std::uint64_t> gpu_masks = {}) const;
   void keep(Gang gang, std::span<const std::uint64_t> gpu_masks);
+  // Returns the free GPUs of the node that tasks of the job can use.
+  std::uint32_t usable(JobId job, std::uint32_t task_gpus, NodeId node) const;
 
  private:
   void set(const Cluster& cluster, NodeId node, std::uint32_t gpus);
@@ -137,7 +141,7 @@ class HadarGangs {
     const HadarBid& bid;
     const HadarPrices& prices;
     // Returns the node's free GPUs that the job's tasks can use.
-    std::uint32_t usable(NodeId node) const { return whole_tasks(free.on[node], bid.task_gpus); }
+    std::uint32_t usable(NodeId node) const { return free.usable(bid.job, bid.task_gpus, node); }
   };
   bool must_mix(const HadarBid& bid) const;
   std::uint32_t room(const Ask& ask, GpuTypeId type) const;
@@ -146,6 +150,7 @@ class HadarGangs {
   std::optional<NodeRange> narrowest(const Ask& ask, TypeMask types) const;
   void offer_nodes(const Ask& ask, TypeMask wanted);
   NodeId tightest(const Ask& ask, GpuTypeId type) const;  // none: no node has room
+  NodeId tightest_limited(const Ask& ask, GpuTypeId type) const;  // O(nodes)
   void offer_host_mix(const Ask& ask);
   void offer_spread_mix(const Ask& ask);
   // Takes up to `gpus` GPUs of the type, on few nodes; returns the number still missing.

@@ -17,7 +17,7 @@ std::uint64_t kind_of(GangAsked gang) {
 
 ClassQueue::Key ClassQueue::key_of(const Class& of) {
   return {(std::uint64_t{of.level_} << 32) | of.gang_.gpus, (kind_of(of.gang_) << 32) | of.types_,
-          of.gang_.pinned};
+          of.gang_.pinned, of.gang_.limited};
 }
 
 ClassQueue::Class& ClassQueue::class_of(std::uint32_t level, GangAsked gang, TypeMask types) {
@@ -27,11 +27,10 @@ ClassQueue::Class& ClassQueue::class_of(std::uint32_t level, GangAsked gang, Typ
   wanted.types_ = types;
   const Key key = key_of(wanted);
   if (const auto found = index_.find(key); found != index_.end()) return classes_[found->second];
-  // The class of a pinned job is used again once the job has left.
-  const auto left = [&](const Class& each) {
-    return !each.gang_.pinned.is_none() && each.heap_.empty();
-  };
-  const auto at = gang.pinned.is_none() ? classes_.end() : std::ranges::find_if(classes_, left);
+  // The class of a pinned job, or of limits that few jobs have, is used again once its jobs have left.
+  const auto is_rare = [](const GangAsked& of) { return !of.pinned.is_none() || of.limited != 0; };
+  const auto left = [&](const Class& each) { return is_rare(each.gang_) && each.heap_.empty(); };
+  const auto at = is_rare(gang) ? std::ranges::find_if(classes_, left) : classes_.end();
   index_[key] = static_cast<std::uint32_t>(at - classes_.begin());
   if (at == classes_.end()) return classes_.emplace_back(std::move(wanted));
   index_.erase(key_of(*at));
@@ -141,14 +140,18 @@ void ClassQueue::sift_down(Class& in, std::size_t position, const OrderKey& key)
 
 void ClassQueue::Class::fields(Archive& archive) {
   constexpr std::uint64_t kPinnedBit = std::uint64_t{1} << 60;
+  constexpr std::uint64_t kLimitedBit = std::uint64_t{1} << 61;
   std::uint64_t asked = kind_of(gang_) << 32 | gang_.gpus;
   if (!gang_.pinned.is_none()) asked |= kPinnedBit;
+  if (gang_.limited != 0) asked |= kLimitedBit;
   archive(level_, asked, types_, blocked_, heap_);
   gang_ = {.gpus = static_cast<std::uint32_t>(asked),
            .task_gpus = static_cast<std::uint32_t>(asked >> 32 & 0xfffff) + 1,
            .closeness = Closeness::of_bits(static_cast<std::uint32_t>(asked >> 52 & 0xff)),
-           .pinned = gang_.pinned};
+           .pinned = gang_.pinned,
+           .limited = gang_.limited};
   if ((asked & kPinnedBit) != 0) archive(gang_.pinned);
+  if ((asked & kLimitedBit) != 0) archive(gang_.limited);
   for (const OrderKey& key : heap_) archive.expect(!key.job.is_none());
 }
 

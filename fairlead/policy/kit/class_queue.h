@@ -1,6 +1,6 @@
-// Waiting jobs in order, kept per class. A pinned job has a class of its own. The jobs of a class ask for the same number of GPUs of the
-// same types, in tasks of the same size and equally near each other. They are in the same queue of
-// a policy that has several.
+// Waiting jobs in order, kept per class. A pinned job has a class of its own. The jobs of a class ask for the same
+// number of GPUs of the same types, in tasks of the same size, equally near each other, and with the same limits by other
+// resources. They are in the same queue of a policy that has several.
 //
 // Within one pass over the waiting jobs free capacity only shrinks. After a job finds no room, no
 // later job of its class finds any: the class is blocked for the rest of the pass. A pass therefore
@@ -122,8 +122,8 @@ class ClassQueue {
   // Unused while stale.
   std::vector<std::uint32_t> open_;
   bool is_open_stale_ = true;
-  // (level, GPUs), (closeness, GPUs of a task, types), pinned job
-  using Key = std::tuple<std::uint64_t, std::uint64_t, JobId>;
+  // (level, GPUs), (closeness, GPUs of a task, types), pinned job, kind of limits
+  using Key = std::tuple<std::uint64_t, std::uint64_t, JobId, std::uint32_t>;
   static Key key_of(const Class& of);
   std::map<Key, std::uint32_t> index_;
   IdVector<JobId, Slot> slots_;

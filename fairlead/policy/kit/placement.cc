@@ -63,13 +63,16 @@ struct Search {
   TypeMask types;           // allowed, and in this cluster
   NodeRange range;          // the nodes that the gang may use
   bool mixes;
+  const IdVector<GpuTypeId, std::uint32_t>& sizes;  // the GPUs of the largest node of each type
 
   const FreeIndex& free() const { return from.free(); }
   // Returns how many of that many GPUs of a node the gang's tasks can use.
   std::uint32_t usable(std::uint32_t node_gpus) const { return whole_tasks(node_gpus, task_gpus); }
-  Search with(TypeMask only) const { return {cluster, from, gpus, task_gpus, only, range, mixes}; }
+  Search with(TypeMask only) const {
+    return {cluster, from, gpus, task_gpus, only, range, mixes, sizes};
+  }
   Search in(NodeRange section) const {
-    return {cluster, from, gpus, task_gpus, types, section, mixes};
+    return {cluster, from, gpus, task_gpus, types, section, mixes, sizes};
   }
   bool is_everywhere() const { return range.begin == 0 && range.end == cluster.nodes(); }
 
@@ -85,7 +88,7 @@ struct Search {
 
 // Returns the GPUs that its tasks can use of the largest node of the type; 0 if none fits.
 std::uint32_t node_size(const Search& search, GpuTypeId type) {
-  return search.usable(search.cluster.type_node_gpus_max[type]);
+  return search.usable(search.sizes[type]);
 }
 
 // Returns the lowest node of any allowed type with room for the whole gang.
@@ -369,6 +372,46 @@ std::uint32_t idle_gpus(const Cluster& cluster, NodeRange section, TypeMask type
   return gpus;
 }
 
+bool take_of_sizes(Placement placement, const Cluster& cluster, FreeIndex& free, GangAsked asked,
+                   TypeMask types, const IdVector<GpuTypeId, std::uint32_t>& sizes,
+                   std::vector<Slice>& gang) {
+  gang.clear();
+  if (free.total() < asked.gpus || free.room(types, asked.task_gpus) < asked.gpus) return false;
+  IndexSource from(free, gang);
+  const Search search{cluster,         from, asked.gpus, asked.task_gpus, types, free.everywhere(),
+                      placement.mixes, sizes};
+  if (!take_close(placement, search, asked.closeness)) return false;
+  // Tasks may have come to a node one by one.
+  std::ranges::sort(gang, {}, &Slice::node);
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < gang.size(); ++i) {
+    if (gang[i].node == gang[last].node) {
+      gang[last].gpus = static_cast<std::uint16_t>(gang[last].gpus + gang[i].gpus);
+    } else {
+      gang[++last] = gang[i];
+    }
+  }
+  gang.resize(last + 1);
+  return true;
+}
+
+// Searches an index in which each node has only the GPUs that the job's tasks can use.
+bool place_limited(Placement placement, const Cluster& cluster, Plan& plan, JobId job,
+                   std::uint32_t gpus, TypeMask types) {
+  const std::uint32_t task = plan.task_gpus(job);
+  FreeIndex free = usable_index(cluster, plan.free(), plan.room(), job, task);
+  IdVector<GpuTypeId, std::uint32_t> sizes(cluster.type_names.size(), 0);
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    std::uint32_t& size = sizes[cluster.node_type[node]];
+    size = std::max(size, plan.usable_when_idle(job, node));
+  }
+  std::vector<Slice> gang;
+  const GangAsked asked{gpus, task, plan.closeness(job)};
+  if (!take_of_sizes(placement, cluster, free, asked, types, sizes, gang)) return false;
+  for (Slice slice : gang) plan.take(slice.node, slice.gpus);
+  return plan.place(job);
+}
+
 }  // namespace
 
 std::optional<Placement> placement_named(std::string_view name) {
@@ -395,31 +438,33 @@ bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, s
   if (plan.is_pinned(job)) return plan.place_pinned(job);
   const std::uint32_t task = plan.task_gpus(job);
   if (plan.free().total() < gpus || plan.free().room(types, task) < gpus) return false;
+  if (plan.room().limits(job)) return place_limited(placement, cluster, plan, job, gpus, types);
   PlanSource from(plan);
-  const Search search{cluster, from, gpus, task, types, plan.free().everywhere(), placement.mixes};
+  const Search search{cluster,
+                      from,
+                      gpus,
+                      task,
+                      types,
+                      plan.free().everywhere(),
+                      placement.mixes,
+                      cluster.type_node_gpus_max};
   return take_close(placement, search, plan.closeness(job)) && plan.place(job);
 }
 
 bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, GangAsked asked,
                TypeMask types, std::vector<Slice>& gang) {
-  gang.clear();
-  if (free.total() < asked.gpus || free.room(types, asked.task_gpus) < asked.gpus) return false;
-  IndexSource from(free, gang);
-  const Search search{cluster,           from,           asked.gpus, asked.task_gpus, types,
-                      free.everywhere(), placement.mixes};
-  if (!take_close(placement, search, asked.closeness)) return false;
-  // Tasks may have come to a node one by one.
-  std::ranges::sort(gang, {}, &Slice::node);
-  std::size_t last = 0;
-  for (std::size_t i = 1; i < gang.size(); ++i) {
-    if (gang[i].node == gang[last].node) {
-      gang[last].gpus = static_cast<std::uint16_t>(gang[last].gpus + gang[i].gpus);
-    } else {
-      gang[++last] = gang[i];
-    }
+  return take_of_sizes(placement, cluster, free, asked, types, cluster.type_node_gpus_max, gang);
+}
+
+FreeIndex usable_index(const Cluster& cluster, const FreeIndex& free, const TaskRoom& room,
+                       JobId job, std::uint32_t task_gpus) {
+  FreeIndex usable = free;
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    const std::uint32_t tasks = std::min(free.on(node) / task_gpus, room.tasks(job, node));
+    const std::uint32_t beyond = free.on(node) - tasks * task_gpus;
+    if (beyond > 0) usable.take(node, beyond);
   }
-  gang.resize(last + 1);
-  return true;
+  return usable;
 }
 
 bool place_back(const Jobs& jobs, Plan& plan, JobId job) {

@@ -37,15 +37,19 @@
 // multiple of task_gpus of any node, and counts a node by the whole tasks that fit. spread goes
 // task by task. Tasks of one GPU restrict nothing.
 //
+// Other resources: if the world limits tasks by CPU, memory or the like (Plan::room), a node counts for a
+// job as if it had only the GPUs that the job's tasks can use there.
+//
 // All placements are monotone: a gang that finds no place finds none after more GPUs are taken
 // either. Policies use this to try each gang size once per decision.
 //
 // Cost: O(words of the free index that are scanned), per slice of the gang. In addition: O(nodes x
-// levels) for a job that asks for a level; per task of it under spread; O(nodes) for rack and
+// levels) for a job that asks for a level; O(nodes) for a job with limited tasks; per task of it under spread; O(nodes) for rack and
 // rack-first if no node has room; O(words of the whole index) for tasks of several GPUs.
 #pragma once
 
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/task_limits.h"
 #include "fairlead/policy/plan.h"
 
 #include <compare>
@@ -105,11 +109,13 @@ struct GangAsked {
   std::uint32_t task_gpus = 1;  // on one node each
   Closeness closeness{};
   JobId pinned{};  // a job that returns to the GPUs of its last run; none: any GPUs will do
+  std::uint32_t limited = 0;  // TaskLimits::kind_of() the job; 0: GPUs alone limit its tasks
   friend bool operator==(GangAsked, GangAsked) = default;
 };
 inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
   return {jobs.gpus[job], jobs.task_gpus[job], jobs.closeness[job],
-          jobs.is_pinned(job) ? job : JobId()};
+          jobs.is_pinned(job) ? job : JobId(),
+          jobs.limits == nullptr ? 0 : jobs.limits->kind_of(job)};
 }
 
 // Returns true if the idle cluster has enough GPUs of the allowed types for the gang, as near each
@@ -128,6 +134,11 @@ bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, s
 // none.
 bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, GangAsked asked,
                TypeMask types, std::vector<Slice>& gang);
+
+// Returns `free` with only those free GPUs of each node that the job's tasks can use beside the gangs that have taken
+// `room`. O(nodes).
+FreeIndex usable_index(const Cluster& cluster, const FreeIndex& free, const TaskRoom& room,
+                       JobId job, std::uint32_t task_gpus);
 
 // Gives `job` its present or last gang in the world, if those GPUs are free in the draft. Returns
 // false, without a change, if they are not or there is no such gang. O(slices). REQUIRES: the job

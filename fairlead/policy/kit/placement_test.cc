@@ -4,6 +4,7 @@
 #include "fairlead/model/cluster_build.h"
 #include "fairlead/model/job_spec.h"
 #include "fairlead/model/step.h"
+#include "fairlead/model/task_limits.h"
 
 #include <gtest/gtest.h>
 
@@ -513,6 +514,34 @@ TEST(Levels, AStrictPlacementStaysStrictWithinTheLevel) {
   Draft draft(kTwoRacks, {0, 0, 1, 0});
   EXPECT_EQ(draft.place_near(kInOneRack, Placement::kConsolidate, 6), "n2:2 n3:4");
   EXPECT_EQ(draft.place_near({.required = kHostLevel}, Placement::kBestFit, 6), "none");
+}
+
+TEST(Placement, OtherResourcesLimitTheTasksOfANode) {
+  const Cluster cluster = cluster_of({{"V100", 8}, {"V100", 8}, {"V100", 8}});
+  TaskLimits limits;  // 6 tasks of a job on each node
+  for (NodeId node : ids<NodeId>(3)) limits.set_offer(node, {96});
+  for (JobId job : {JobId(0), JobId(1)}) limits.set_needs(job, 1, {{.resource = 0, .amount = 16}});
+  for (const Placement placement :
+       {Placement::kCount, Placement::kFirstFit, Placement::kBestFit, Placement::kYarn,
+        Placement::kConsolidate, Placement::kRack, Placement::kSpread, Placement::kRackFirst}) {
+    Jobs jobs;
+    for (JobId job : {JobId(0), JobId(1)}) jobs.add({.job = job, .user = UserId(0)}, {});
+    for (JobState& state : jobs.state) state = JobState::kWaiting;
+    jobs.limits = &limits;
+    Plan plan(cluster, jobs);
+    ASSERT_TRUE(place(placement, cluster, plan, JobId(0), 8, kAllTypes));
+    for (Slice slice : plan.gang(JobId(0))) EXPECT_LE(slice.gpus, 6U);
+    ASSERT_TRUE(place(placement, cluster, plan, JobId(1), 8, kAllTypes))
+        << "10 of the 18 tasks are left";
+    std::uint32_t left = 0;
+    for (NodeId node : ids<NodeId>(3)) left += plan.usable(JobId(1), node);
+    EXPECT_EQ(left, 2U);
+    for (JobId job : {JobId(0), JobId(1)}) plan.stop(job, StopCause::kTurn);
+    plan.take(NodeId(0), 7);
+    EXPECT_FALSE(plan.place(JobId(1))) << "the node has room for 6 at most";
+    EXPECT_EQ(plan.free().total(), 24U);
+    EXPECT_TRUE(plan.misuse().what.empty());
+  }
 }
 
 }  // namespace

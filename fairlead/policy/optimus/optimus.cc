@@ -145,9 +145,10 @@ void Optimus::apply_news(const View& view) {
 void Optimus::wait(const View& view, JobId job) {
   const ElasticJob gang = smallest_gang(view, job);
   if (gang.types == 0) return;
-  const GangAsked asked{.gpus = gang.gpus_min,
-                        .task_gpus = gang.task_gpus,
-                        .pinned = gang_asked(view.jobs, job).pinned};
+  GangAsked asked = gang_asked(view.jobs, job);
+  asked.gpus = gang.gpus_min;
+  asked.task_gpus = gang.task_gpus;
+  asked.closeness = {};
   waiting_.add(0, asked, gang.types, {.major = gang.gpus_min, .job = job});
 }
 

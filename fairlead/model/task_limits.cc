@@ -1,0 +1,109 @@
+#include "fairlead/model/task_limits.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fairlead {
+namespace {
+
+// Returns how many tasks fit into the amounts, which are in the order of the resources.
+std::uint32_t tasks_in(const std::int64_t* amounts, std::size_t resources,
+                       const std::vector<TaskNeed>& needs) {
+  std::int64_t most = kAnyTasks - 1;
+  for (const TaskNeed& need : needs) {
+    const std::int64_t has = need.resource < resources ? amounts[need.resource] : 0;
+    most = std::min(most, std::max<std::int64_t>(has, 0) / need.amount);
+  }
+  return static_cast<std::uint32_t>(most);
+}
+
+}  // namespace
+
+void TaskLimits::set_needs(JobId job, std::uint32_t kind, std::vector<TaskNeed> needs) {
+  FL_CHECK(kind != 0 && std::ranges::all_of(needs, [](TaskNeed need) { return need.amount > 0; }));
+  Needs& now = needs_.grow_to(job);
+  limited_ += now.kind == 0 ? 1 : 0;
+  now = {kind, std::move(needs)};
+}
+
+void TaskLimits::forget(JobId job) {
+  if (needs_of(job) != nullptr) {
+    needs_[job] = {};
+    --limited_;
+  }
+  std::erase_if(closed_, [&](const auto& entry) { return entry.first == job; });
+}
+
+void TaskLimits::set_offer(NodeId node, std::vector<std::int64_t> amounts) {
+  resources_ = std::max(resources_, amounts.size());
+  offers_.grow_to(node) = std::move(amounts);
+}
+
+bool TaskLimits::set_closed(NodeId node, const std::set<JobId>& jobs) {
+  const auto opened = std::erase_if(closed_, [&](const auto& entry) {
+    return entry.second == node && !jobs.contains(entry.first);
+  });
+  for (JobId job : jobs) closed_.insert({job, node});
+  return opened > 0;
+}
+
+bool TaskLimits::has(JobId job) const {
+  const auto closed = closed_.lower_bound({job, NodeId(0)});
+  return needs_of(job) != nullptr || (closed != closed_.end() && closed->first == job);
+}
+
+std::uint32_t TaskLimits::kind_of(JobId job) const {
+  std::uint32_t kind = needs_.has(job) ? needs_[job].kind : 0;
+  // Mixes the numbers of the closed nodes in.
+  for (auto at = closed_.lower_bound({job, NodeId(0)}); at != closed_.end() && at->first == job;
+       ++at) {
+    kind = (kind + at->second.row() + 1U) * 0x9e3779b1U | 1U;
+  }
+  return kind;
+}
+
+const std::vector<TaskNeed>* TaskLimits::needs_of(JobId job) const {
+  return needs_.has(job) && needs_[job].kind != 0 ? &needs_[job].each : nullptr;
+}
+
+std::uint32_t TaskLimits::most_tasks(JobId job, NodeId node) const {
+  if (is_closed(job, node)) return 0;
+  const std::vector<TaskNeed>* const needs = needs_of(job);
+  if (needs == nullptr) return kAnyTasks;
+  if (!offers_.has(node)) return tasks_in(nullptr, 0, *needs);
+  return tasks_in(offers_[node].data(), offers_[node].size(), *needs);
+}
+
+void TaskRoom::begin(const TaskLimits* limits, std::size_t nodes) {
+  limits_ = limits == nullptr || limits->empty() ? nullptr : limits;
+  left_.clear();
+  if (limits_ == nullptr) return;
+  left_.assign(nodes * limits_->resources_, 0);
+  for (NodeId node : ids<NodeId>(std::min(nodes, limits_->offers_.size()))) {
+    std::ranges::copy(
+        limits_->offers_[node],
+        left_.begin() + static_cast<std::ptrdiff_t>(node.row() * limits_->resources_));
+  }
+}
+
+bool TaskRoom::limits(JobId job) const { return limits_ != nullptr && limits_->has(job); }
+
+std::uint32_t TaskRoom::tasks(JobId job, NodeId node) const {
+  if (limits_ == nullptr) return kAnyTasks;
+  if (limits_->is_closed(job, node)) return 0;
+  const std::vector<TaskNeed>* const needs = limits_->needs_of(job);
+  if (needs == nullptr) return kAnyTasks;
+  return tasks_in(left_.data() + node.row() * limits_->resources_, limits_->resources_, *needs);
+}
+
+void TaskRoom::add(JobId job, NodeId node, std::int64_t tasks) {
+  if (limits_ == nullptr) return;
+  const std::vector<TaskNeed>* const needs = limits_->needs_of(job);
+  if (needs == nullptr) return;
+  for (const TaskNeed& need : *needs) {
+    if (need.resource >= limits_->resources_) continue;
+    left_[node.row() * limits_->resources_ + need.resource] += tasks * need.amount;
+  }
+}
+
+}  // namespace fairlead

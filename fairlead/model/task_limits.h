@@ -1,0 +1,62 @@
+// Limits on the tasks of nodes by resources other than GPUs: CPU, memory, ports of the host.
+//
+// A world with such resources keeps TaskLimits (Jobs::limits): the needs of each task of a job, and the amounts that each
+// node offers to gangs. They are in no journal. The draft of a decision subtracts the needs of its gangs (TaskRoom), and
+// places no more tasks of a job on a node than fit there (policy/plan.h).
+#pragma once
+
+#include "fairlead/model/free_index.h"
+
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace fairlead {
+
+// An amount that each task of a job takes of a resource. The world numbers its resources from 0, and chooses units.
+struct TaskNeed {
+  std::uint32_t resource = 0;
+  std::int64_t amount = 1;  // at least 1
+};
+
+class TaskLimits {
+ public:
+  // Sets the needs of each task of the job. `kind`: a number, not 0, that jobs with other needs do not have.
+  void set_needs(JobId job, std::uint32_t kind, std::vector<TaskNeed> needs);
+  // Removes the limits of the job.
+  void forget(JobId job);
+  // Sets the amounts that the node offers to gangs, by resource; a missing one is 0.
+  void set_offer(NodeId node, std::vector<std::int64_t> amounts);
+  // Sets the jobs that must not use the node. Returns true if one may use it now that must not before.
+  bool set_closed(NodeId node, const std::set<JobId>& jobs);
+
+  // Returns true if no job is limited. O(1).
+  bool empty() const { return limited_ == 0 && closed_.empty(); }
+  // Returns true if the job is limited.
+  bool has(JobId job) const;
+  // Returns 0 if the job is not limited. Jobs of one kind have the same limits. O(closed nodes).
+  std::uint32_t kind_of(JobId job) const;
+  // Returns how many tasks of the job fit on the node if no gang has any of it; kAnyTasks: it is not limited.
+  // O(needs).
+  std::uint32_t most_tasks(JobId job, NodeId node) const;
+
+ private:
+  friend class TaskRoom;
+  struct Needs {
+    std::uint32_t kind = 0;  // 0: the job has none
+    std::vector<TaskNeed> each;
+  };
+  const std::vector<TaskNeed>* needs_of(JobId job) const;
+  bool is_closed(JobId job, NodeId node) const {
+    return !closed_.empty() && closed_.contains({job, node});
+  }
+
+  IdVector<JobId, Needs> needs_;  // ends with the last job that had needs
+  std::size_t limited_ = 0;       // number of jobs with needs
+  std::set<std::pair<JobId, NodeId>> closed_;
+  IdVector<NodeId, std::vector<std::int64_t>> offers_;
+  std::size_t resources_ = 0;  // the longest offer
+};
+
+}  // namespace fairlead

@@ -1,0 +1,73 @@
+#include "fairlead/model/task_limits.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead {
+namespace {
+
+constexpr NodeId kA{0};
+constexpr NodeId kB{1};
+constexpr JobId kSmall{0};
+constexpr JobId kLarge{1};
+constexpr JobId kOther{2};
+
+TaskLimits limits_of_two_nodes() {
+  TaskLimits limits;
+  limits.set_offer(kA, {96, 10});
+  limits.set_offer(kB, {10});
+  limits.set_needs(kSmall, 1, {{.resource = 0, .amount = 4}});
+  limits.set_needs(kLarge, 2, {{.resource = 0, .amount = 16}, {.resource = 1, .amount = 5}});
+  return limits;
+}
+
+TEST(TaskLimits, TheScarcestResourceLimitsTheTasksOfANode) {
+  const TaskLimits limits = limits_of_two_nodes();
+  EXPECT_EQ(limits.most_tasks(kSmall, kA), 24U);
+  EXPECT_EQ(limits.most_tasks(kLarge, kA), 2U);
+  EXPECT_EQ(limits.most_tasks(kLarge, kB), 0U) << "b offers none of the second resource";
+  EXPECT_EQ(limits.most_tasks(kOther, kA), kAnyTasks);
+}
+
+TEST(TaskLimits, AClosedNodeHasRoomForNoTaskOfThatJobAlone) {
+  TaskLimits limits = limits_of_two_nodes();
+  const std::uint32_t kind = limits.kind_of(kSmall);
+  limits.set_closed(kA, {kSmall, kOther});
+  EXPECT_EQ(limits.most_tasks(kSmall, kA), 0U);
+  EXPECT_EQ(limits.most_tasks(kOther, kA), 0U);
+  EXPECT_EQ(limits.most_tasks(kLarge, kA), 2U);
+  EXPECT_EQ(limits.most_tasks(kSmall, kB), 2U);
+  EXPECT_NE(limits.kind_of(kSmall), kind) << "jobs of one kind have the same limits";
+  EXPECT_NE(limits.kind_of(kOther), 0U);
+  limits.set_closed(kA, {});
+  EXPECT_EQ(limits.most_tasks(kSmall, kA), 24U);
+  EXPECT_EQ(limits.kind_of(kSmall), kind);
+  EXPECT_EQ(limits.kind_of(kOther), 0U);
+}
+
+TEST(TaskRoom, TasksTakeRoomFromAllJobs) {
+  const TaskLimits limits = limits_of_two_nodes();
+  TaskRoom room;
+  room.begin(&limits, 3);
+  EXPECT_EQ(room.tasks(kSmall, kA), 24U);
+  EXPECT_EQ(room.tasks(kSmall, NodeId(2)), 0U) << "nothing is known of it";
+  room.take(kLarge, kA, 2);
+  EXPECT_EQ(room.tasks(kSmall, kA), 16U);
+  EXPECT_EQ(room.tasks(kLarge, kA), 0U);
+  room.take(kOther, kA, 5);
+  room.give(kLarge, kA, 1);
+  EXPECT_EQ(room.tasks(kLarge, kA), 1U);
+  EXPECT_EQ(room.tasks(kOther, kA), kAnyTasks);
+}
+
+TEST(TaskRoom, NothingIsLimitedWithoutLimits) {
+  TaskRoom room;
+  room.begin(nullptr, 2);
+  EXPECT_FALSE(room.is_limited());
+  const TaskLimits none;
+  room.begin(&none, 2);
+  EXPECT_FALSE(room.is_limited());
+  EXPECT_EQ(room.tasks(kSmall, kA), kAnyTasks);
+}
+
+}  // namespace
+}  // namespace fairlead

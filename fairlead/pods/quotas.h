@@ -1,0 +1,32 @@
+// Checks ResourceQuotas: whether the pods of a gang can be created.
+//
+// The server checks a quota when a pod is created, so a gang that waits suspended learns of it only after it is resumed.
+// Quotas with scopes apply to some pods alone, and are not checked here.
+#pragma once
+
+#include "fairlead/kube/reflector.h"
+#include "fairlead/pods/resources.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace fairlead {
+
+class Quotas {
+ public:
+  void on(const ReflectedChange& change);
+  // Returns why that many pods, which request `each`, cannot be created: "ResourceQuota team leaves 0 of
+  // requests.nvidia.com/gpu, and 32 are needed"; empty: no quota keeps them. O(quotas of the namespace x resources).
+  std::string objection(const std::string& name_space, const Resources& each,
+                        std::uint32_t pods) const;
+
+ private:
+  struct Quota {
+    Resources hard;
+    Resources used;
+  };
+  std::map<KubeName, Quota> quotas_;
+};
+
+}  // namespace fairlead
