@@ -279,7 +279,9 @@ void Plan::world_took_away(JobId job) {
 void Plan::begin(Time now, std::span<const JobId> running) {
   now_ = now;
   room_.begin(jobs_->limits, cluster_->nodes());
-  for (JobId job : running) count_room(job, gang(job), true);
+  if (room_.is_limited()) {
+    for (JobId job : running) count_room(job, gang(job), true);
+  }
   edits_.clear();
   wakes_.clear();
   notes_.clear();
