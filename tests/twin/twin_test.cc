@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <cmath>
 
 namespace fairlead {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 struct Twin {
   const char* policy;
   const char* gpus = "6xV100,4xK80";
-  bool has_speeds() const { return std::string_view(gpus).ends_with("@0.25"); }
+  bool has_speeds = false;  // if GPU types differ; policies then know measured speeds
   friend std::ostream& operator<<(std::ostream& out, const Twin& twin) {
     return out << twin.policy << " on " << twin.gpus;
   }
@@ -36,7 +37,7 @@ std::vector<TestJob> drawn_jobs(std::uint64_t seed) {
            .submit_s = static_cast<std::int64_t>(rng.below(900'000)),
            .work_s = 30'000 + static_cast<std::int64_t>(rng.below(600'000)),
            .user = fmt::format("user{}", 1 + rng.below(3))};
-    job.model = "of " + job.user;
+    job.model = fmt::format("{} on {}", job.user, job.gpus);
   }
   for (TestJob& job : jobs) job.pinned = rng.below(3) == 0 ? kPinnedAlways : kMayMove;
   std::ranges::stable_sort(jobs, {}, &TestJob::submit_s);
@@ -45,11 +46,19 @@ std::vector<TestJob> drawn_jobs(std::uint64_t seed) {
 
 // A GPU of a quarter of the speed makes the models of three users 4, 2.8 and 1.1 times slower.
 constexpr std::array<int, 3> kPowers = {100, 75, 10};
-constexpr std::string_view kModels =
-    "models:\n"
-    "- {name: of user1, weight: 1, rates: {V100: 1, K80: 0.25}}\n"
-    "- {name: of user2, weight: 1, rates: {V100: 1, K80: 0.3535533906}}\n"
-    "- {name: of user3, weight: 1, rates: {V100: 1, K80: 0.8705505633}}\n";
+
+// Returns a models file. Gangs of each size have a model of their own, because a simulated task works equally fast on
+// any number of GPUs.
+std::string models() {
+  std::string text = "models:\n";
+  for (std::size_t user = 1; user <= kPowers.size(); ++user) {
+    for (int gpus = 1; gpus <= 4; ++gpus) {
+      text += fmt::format("- {{name: user{} on {}, weight: 1, rates: {{V100: 1, K80: {}}}}}\n",
+                          user, gpus, std::pow(0.25, kPowers.at(user - 1) / 100.0));
+    }
+  }
+  return text;
+}
 
 // Submits each job when its time has come.
 class Submitters : public SimClients {
@@ -103,6 +112,29 @@ Happened live(const std::vector<TestJob>& jobs, const Twin& twin) {
   return std::move(sink.happened);
 }
 
+// Returns the run in the simulator. A twin with speeds has a policy that knows measured speeds only, as in the daemon.
+Happened simulate(const std::vector<TestJob>& jobs, const Twin& twin) {
+  const auto fill = [](JobRow& row, const TestJob& job) {
+    row.user = job.user;
+    row.model = job.model;
+    row.gpus = job.gpus;
+    row.extras.pinned = job.pinned;
+    row.submit = {job.submit_s * 1000};
+    row.duration = seconds(job.work_s);
+  };
+  SimulationInputs inputs{.cluster = stand_in_machine(twin.gpus)->cluster,
+                          .trace = Trace(numbered_jobs(jobs, fill)),
+                          .settings = {.costs = Costs::none()},
+                          .seed = 3};
+  if (twin.has_speeds) {
+    inputs.models = parse_models_yaml(models(), "test").value();
+    inputs.settings.profiles = {.source = SpeedSource::kMeasured, .length = {}};
+  }
+  HappenedSink sink;
+  run_policy(std::move(inputs), twin.policy, {&sink});
+  return std::move(sink.happened);
+}
+
 // "55.002s j0 stop" is "55s j0 stop".
 std::vector<std::string> to_the_second(std::vector<std::string> lines) {
   for (std::string& line : lines) {
@@ -112,14 +144,12 @@ std::vector<std::string> to_the_second(std::vector<std::string> lines) {
   return lines;
 }
 
-class Twins : public testing::TestWithParam<Twin> {};
+class SameTwins : public testing::TestWithParam<Twin> {};
 
-TEST_P(Twins, DecideTheSame) {
+TEST_P(SameTwins, DecideTheSame) {
   for (const std::uint64_t seed : {1U, 2U}) {
     const std::vector<TestJob> jobs = drawn_jobs(seed);
-    const Happened simulated =
-        happens(stand_in_machine(GetParam().gpus)->cluster, jobs, GetParam().policy, 1'000'000'000,
-                GetParam().has_speeds() ? kModels : "");
+    const Happened simulated = simulate(jobs, GetParam());
     const Happened lived = live(jobs, GetParam());
     EXPECT_EQ(to_the_second(lived.steps), to_the_second(simulated.steps)) << "seed " << seed;
     EXPECT_EQ(to_the_second(lived.finishes), to_the_second(simulated.finishes)) << "seed " << seed;
@@ -127,9 +157,26 @@ TEST_P(Twins, DecideTheSame) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Twins,
+double mean_finish_s(const Happened& happened) {
+  double sum = 0;
+  for (const std::string& line : happened.finishes) sum += std::stod(line);
+  return sum / static_cast<double>(happened.finishes.size());
+}
+
+// The simulator knows a speed from the start of a run, and the daemon some seconds later, with other rounding. A tie may
+// then be decided otherwise, so the figures are compared.
+TEST(Twins, AgreeOnTheFiguresIfSpeedsAreMeasured) {
+  const Twin twin{"gandiva-fair:quantum_s=60000", "6xV100,4xK80@0.25", true};
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    const std::vector<TestJob> jobs = drawn_jobs(seed);
+    const Happened simulated = simulate(jobs, twin);
+    const Happened lived = live(jobs, twin);
+    EXPECT_NEAR(mean_finish_s(lived) / mean_finish_s(simulated), 1, 0.001) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, SameTwins,
                          testing::Values(Twin{"fifo:skip=true"}, Twin{"las:quantum_s=60000"},
-                                         Twin{"gandiva-fair:quantum_s=60000", "6xV100,4xK80@0.25"},
                                          Twin{"stride:quantum_s=60000"},
                                          Twin{"gang-stride:quantum_s=60000"},
                                          Twin{"tiresias:limits=600000/3600000"},
@@ -137,7 +184,6 @@ INSTANTIATE_TEST_SUITE_P(Of, Twins,
                          [](const auto& tested) {
                            std::string name(tested.param.policy);
                            name = name.substr(0, name.find(':'));
-                           if (tested.param.has_speeds()) name += "ByMeasuredSpeeds";
                            std::erase(name, '-');
                            return name;
                          });
