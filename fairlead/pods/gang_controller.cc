@@ -218,6 +218,9 @@ void GangController::settle(const std::string& key, Time now) {
   const Settlement settlement = reconciler_.settle(key, door_.now());
   apply(key, settlement);
   if (settlement.is_new_job) announce(key, now);
+  // The template may have changed while the gang waits.
+  const JobId job = observed_.gangs().find(key)->job;
+  if (tables_->jobs.is_here(job) && !reconciler_.of(key).runs) limit(key);
   if (reports_.has_gang(key) || !reconciler_.is_over(key)) return;
   resources_.forget(observed_.gangs().find(key)->job);
   reconciler_.forget(key);
@@ -300,7 +303,9 @@ bool GangController::has_node(const std::string& key) {
 // engine cannot count for gangs there: they wait for room (Reconciler::has_room).
 void GangController::limit(const std::string& key) {
   const GangBook::Entry& entry = *observed_.gangs().find(key);
-  if (!entry.gang.owner().has_slots) resources_.set_needs(entry.job, asked_by_each(entry.gang));
+  if (entry.gang.owner().has_slots) return;
+  const Resources each = asked_by_each(entry.gang);
+  if (each != resources_.needs_of(entry.job)) resources_.set_needs(entry.job, each);
 }
 
 // REQUIRES: its job was numbered. The shape that the engine gets is remembered.

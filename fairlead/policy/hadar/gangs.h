@@ -149,7 +149,7 @@ class HadarGangs {
   // allowed section has.
   std::optional<NodeRange> narrowest(const Ask& ask, TypeMask types) const;
   void offer_nodes(const Ask& ask, TypeMask wanted);
-  NodeId tightest(const Ask& ask, GpuTypeId type) const;  // none: no node has room
+  NodeId tightest(const Ask& ask, GpuTypeId type) const;          // none: no node has room
   NodeId tightest_limited(const Ask& ask, GpuTypeId type) const;  // O(nodes)
   void offer_host_mix(const Ask& ask);
   void offer_spread_mix(const Ask& ask);

@@ -1,0 +1,63 @@
+#include "fairlead/pods/quotas.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace fairlead {
+namespace {
+
+class QuotasTest : public testing::Test {
+ protected:
+  void set(const Json& hard, const Json& used, const Json& scopes = Json::array()) {
+    const Json quota = {{"spec", {{"hard", hard}, {"scopes", scopes}}},
+                        {"status", {{"used", used}}}};
+    quotas_.on({.kind = ReflectedChange::Kind::kAdded,
+                .name = {"ann", "team"},
+                .object = std::make_shared<const Json>(quota)});
+  }
+  std::string objection(std::uint32_t pods, const std::string& name_space = "ann") const {
+    return quotas_.objection(name_space, {{"cpu", 500}, {"nvidia.com/gpu", 8000}, {"pods", 1000}},
+                             pods);
+  }
+
+  Quotas quotas_;
+};
+
+TEST_F(QuotasTest, PodsMayTakeWhatIsLeft) {
+  set({{"requests.nvidia.com/gpu", "32"}}, {{"requests.nvidia.com/gpu", "8"}});
+  EXPECT_EQ(objection(3), "");
+  EXPECT_EQ(objection(4),
+            "ResourceQuota team leaves 24 of requests.nvidia.com/gpu, and 32 are needed");
+  EXPECT_EQ(objection(4, "bob"), "");
+}
+
+TEST_F(QuotasTest, CpuAndPodsHaveTwoNames) {
+  for (const std::string name : {"cpu", "requests.cpu"}) {
+    set({{name, "1"}}, {{name, "0"}});
+    EXPECT_EQ(objection(2), "");
+    EXPECT_EQ(objection(3), "ResourceQuota team leaves 1 of " + name + ", and 1.5 are needed");
+  }
+  for (const std::string name : {"pods", "count/pods"}) {
+    set({{name, "10"}}, {{name, "9"}});
+    EXPECT_EQ(objection(2), "ResourceQuota team leaves 1 of " + name + ", and 2 are needed");
+  }
+}
+
+TEST_F(QuotasTest, OtherEntriesAndScopedQuotasDoNotObject) {
+  set({{"configmaps", "0"}, {"limits.cpu", "0"}}, Json::object());
+  EXPECT_EQ(objection(1), "");
+  set({{"pods", "0"}}, Json::object(), {"Terminating"});
+  EXPECT_EQ(objection(1), "");
+}
+
+TEST_F(QuotasTest, AQuotaThatIsGoneDoesNotObject) {
+  set({{"pods", "0"}}, Json::object());
+  EXPECT_NE(objection(1), "");
+  quotas_.on({.kind = ReflectedChange::Kind::kDeleted, .name = {"ann", "team"}});
+  EXPECT_EQ(objection(1), "");
+}
+
+}  // namespace
+}  // namespace fairlead
