@@ -21,8 +21,8 @@ void check_nodes(std::string_view text) {
     FL_CHECK(found.error().message.starts_with(kName), "{}", found.error().message);
     return;
   }
-  for (const NodeSpec& node : found->nodes)
-    FL_CHECK(node.gpus > 0 && !node.gpu_type.empty(), "node {}", node.name);
+  for (const SlurmNode& node : found->nodes)
+    FL_CHECK(node.spec.gpus > 0 && !node.spec.gpu_type.empty(), "node {}", node.spec.name);
 }
 
 void check_queue(std::string_view text) {
