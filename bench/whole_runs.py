@@ -217,6 +217,68 @@ ROUNDS = [
 ]
 
 
+# Every policy, with the options that make it reconsider jobs at every multiple of 360 s.
+SCALED = ["fairlead", "dally", "slurm", "hadar", "gavel:reallocation_s=0", "gandiva-fair:quantum_s=360,trade_quanta=1",
+          "ffdl", "fifo:skip=true", "gandiva:quantum_s=360", "gang-stride:quantum_s=360", "hadare", "kube", "las", "lwf",
+          "optimus:round_s=360", "philly", "proportional", "sjf", "smallest", "srsf", "srtf", "stride:quantum_s=360",
+          "themis", "tiresias", "yarn-cs"]
+# Milliseconds of a decision at 10,000 and 100,000 GPUs. The other policies have no budget yet.
+BUDGETS = dict(zip(SCALED, [(5, 60), (10, 100), (10, 100), (10, 100), (10, 100), (8, 80)]))
+GROWTH = 13  # the largest factor for 10 times the work
+
+
+def short(ms):
+    return f"{ms:,.0f}" if ms >= 1000 else f"{ms:.3g}"
+
+
+def missed(policy, runs):
+    """Returns what the policy misses of its budget, in words."""
+    if policy not in BUDGETS:
+        return []
+    misses = []
+    for run, budget in zip(runs[1:], BUDGETS[policy]):
+        for figure, name in (("ms", "median"), ("ms_max", "slowest")):
+            if run[figure] > budget:
+                misses.append(f"{name} {run[figure]:.3g} ms in place of {budget} at {run['gpus']:,} GPUs")
+    factor = runs[-1]["ms"] / max(runs[-2]["ms"], 1e-4)
+    if factor > GROWTH:
+        misses.append(f"{factor:.1f} times for 10 times the work")
+    return misses
+
+
+def scale():
+    gpus = [1_000] if QUICK else [1_000, 10_000, 100_000]
+    rows, misses, steep = [], [], []
+    for policy in SCALED:
+        runs = [median_run("ms", 3, "bench_rounds", "decide", policy, 3 * count // 2, "models", f"{count // 8}xV100:8")
+                for count in gpus]
+        factors = [f"{run['ms'] / before['ms']:.1f}" if before["ms"] > 0.01 else "" for before, run in zip(runs, runs[1:])]
+        rows.append([f"`{policy}`", *(short(run["ms"]) for run in runs), *factors,
+                     *(short(run["ms_max"]) for run in runs[1:]), *(short(run["first_ms"]) for run in runs[1:]),
+                     " / ".join(map(str, BUDGETS.get(policy, [""])))])
+        missing = [] if QUICK else missed(policy, runs)
+        if not QUICK and runs[-1]["first_ms"] > GROWTH * runs[-2]["first_ms"]:
+            steep.append(f"`{policy}` {runs[-1]['first_ms'] / runs[-2]['first_ms']:.0f}")
+        if missing:
+            misses.append(f"- `{policy}`: {'; '.join(missing)}.")
+    headings = [f"{count:,}" for count in gpus]
+    header = ["policy", *headings, *(f"{b} / {a}" for a, b in zip(headings, headings[1:])),
+              *(f"slowest, {each}" for each in headings[1:]), *(f"all are new, {each}" for each in headings[1:]), "budget"]
+    return f"""Milliseconds of CPU of one decision, by the number of GPUs: the median of 15 rounds, without the engine. There are
+1.5 jobs per GPU on nodes of 8 V100, with the gangs and models of the section above. No job finishes, and one more
+arrives at the start of each round. The slowest is one of these rounds. In the decision "all are new" all jobs arrive.
+Two columns are the growth for ten times the GPUs. For example: `build/release/bench/bench_rounds decide fairlead
+150000 models 12500xV100:8`.
+
+{table(header, rows)}
+
+Budgets are for 10,000 and 100,000 GPUs, and {GROWTH} times for 10 times the work. These policies miss theirs:
+
+{chr(10).join(misses) if misses else "none."}
+
+The decision "all are new" grows by more than {GROWTH} times from 10,000 to 100,000 GPUs: {", ".join(steep) or "none"}."""
+
+
 def ratios(runs):
     return [f"{run['ms'] / before['ms']:.2f}" for before, run in zip(runs, runs[1:])]
 
@@ -236,7 +298,7 @@ def rounds():
         runs = [median_run("ms", 3, "bench_rounds", "shares", method, jobs, "own") for jobs in sizes]
         programs.append([method, *(f"{run['ms']:.3g}" for run in runs), ratios(runs)[-1], runs[-1]["turns"]])
     headings = [f"{jobs:,}" for jobs in sizes]
-    return f"""Milliseconds of one decision in which every job is reconsidered, by the number of present jobs: the median of 15
+    return f"""Milliseconds of CPU of one decision in which every job is reconsidered, by the number of present jobs: the median of 15
 rounds, without the engine. There is one GPU for two jobs, of V100, P100 and K80 in equal numbers, in nodes of 4.
 Gangs have 1, 2, 4 and 8 GPUs (70:10:15:5; `optimus` may choose from 1 to 8). No job finishes, and one more
 arrives at the start of each round. Speeds come from Gavel's 26 models, or are the job's own, within a tenth of its
@@ -371,6 +433,7 @@ SECTIONS = {
     "The same as a command": files,
     "Time slicing everywhere": slicing,
     "Scheduling time per round": rounds,
+    "One decision by the size of the cluster": scale,
     "Shared links": network,
     "Overload": overloaded,
     "Real traces": traces,
