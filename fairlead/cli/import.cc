@@ -53,12 +53,12 @@ std::string imported_text(const ClusterNow& now, const fs::path& out) {
   for (const std::string& line : now.said) text += fmt::format("  {}\n", printable(line));
   text += "\nNext:\n";
   if (now.trace && now.trace->jobs() > 0) {
-    text += fmt::format(
-        "  fairlead trace inspect {0}/{1}\n"
-        "  fairlead compare --cluster {0}/{2} --trace {0}/{1} {3}fifo;sjf;fairlead'\n",
-        out.string(), kSavedJobs, kSavedCluster,
-        has_starts(now.trace->workload()) ? "--set start_s=0 --policies 'as-recorded;slurm;"
-                                          : "--policies '");
+    const std::string compare = fmt::format("  fairlead compare --cluster {0}/{1} --trace {0}/{2}",
+                                            out.string(), kSavedCluster, kSavedJobs);
+    const bool starts = has_starts(now.trace->workload());
+    text += fmt::format("  fairlead trace inspect {}/{}\n", out.string(), kSavedJobs);
+    if (starts) text += compare + " --set costs=none --policies 'as-recorded;slurm'\n";
+    text += fmt::format("{} --policies '{}fifo;sjf;fairlead'\n", compare, starts ? "slurm;" : "");
   }
   if (!now.queue.jobs.empty())
     text +=

@@ -37,7 +37,8 @@ TEST(SelectJobs, KeepsAllOfAJobAndAccountsForTheOthers) {
 
 TEST(SelectJobs, FromIsInsideAndToIsNot) {
   const Selection window = {.from = TraceTime{{5000}}, .to = TraceTime{{9000}}};
-  EXPECT_EQ(jobs_of(*read_text(kJobs, {.selection = window})), (Lines{"b bob - 2 5000 20000"}));
+  EXPECT_EQ(jobs_of(*read_text(kJobs, {.selection = window})),
+            (Lines{"b bob - 2 5000 20000 on A100+H100"}));
 }
 
 TEST(SelectJobs, CalendarTimesNeedACalendar) {
@@ -83,7 +84,8 @@ TEST(Anonymise, NamesByFirstAppearance) {
   auto workload = read_text(kJobs, {});
   anonymise(*workload);
   EXPECT_EQ(jobs_of(*workload),
-            (Lines{"j1 u1 - 1 0 10000 V100", "j2 u2 - 2 5000 20000", "j3 u1 - 4 9000 30000"}));
+            (Lines{"j1 u1 - 1 0 10000 V100", "j2 u2 - 2 5000 20000 on A100+H100",
+                   "j3 u1 - 4 9000 30000"}));
   EXPECT_EQ(workload->users.groups.names[GroupId(0)], "g1");
 }
 

@@ -3,8 +3,8 @@
 
     site_log.py --jobs 27000 --out DIR
 
-DIR gets scontrol.txt, sacct.txt and squeue.txt in the form of Slurm's own commands, and truth.json with what a reader
-must find. The site has three GPU partitions with node types of their own, MIG instances, a feature that only some nodes
+DIR gets scontrol.txt, sacct.txt and squeue.txt in the form of Slurm's own commands, sacct-local.txt with local times
+without a zone, and truth.json with what a reader must find. The site has three GPU partitions with node types of their own, MIG instances, a feature that only some nodes
 have, and a partition without GPUs. Jobs are cancelled while they wait, requeued after a failure, and some rows are from
 before a change of the clock. Starts are those of a scheduler as Slurm's: first come, first served in each partition, and
 every 30 s conservative backfill by time limits. It shares no code with Fairlead's model of Slurm.
@@ -279,6 +279,10 @@ def ended(job):
     return "FAILED" if job.id % 11 == 3 else "CANCELLED by 1002" if job.id % 17 == 5 else "COMPLETED"
 
 
+def unix(second):
+    return "None" if second is None else int(START.timestamp()) + second
+
+
 def local(second):
     if second is None:
         return "None"
@@ -297,15 +301,15 @@ def clock(seconds):
     return f"{days}-{text}" if days else text
 
 
-def write_sacct(path, records, cpu):
+def write_sacct(path, records, cpu, at):
     rows = [(submit, "|".join(map(str, [
-        job.id, job.user, job.partition, local(submit), local(start), local(end), end - start if start is not None else 0,
+        job.id, job.user, job.partition, at(submit), at(start), at(end), end - start if start is not None else 0,
         job.limit // 60, 4294 if start is not None else 0, job.nodes, job.features, tres(job.gpus, job.nodes, job.kind),
         tres(job.gpus, job.nodes, taken[0][2]) if taken else "", state])))
         for job, submit, start, end, state, taken in records]
     for number, submit, elapsed in cpu:
-        rows.append((submit, f"{number}|u{number % 40:02}|cpu|{local(submit)}|{local(submit + 5)}|"
-                     f"{local(submit + 5 + elapsed)}|{elapsed}|1440|4294|1||billing=4,cpu=4,mem=16G,node=1|"
+        rows.append((submit, f"{number}|u{number % 40:02}|cpu|{at(submit)}|{at(submit + 5)}|"
+                     f"{at(submit + 5 + elapsed)}|{elapsed}|1440|4294|1||billing=4,cpu=4,mem=16G,node=1|"
                      "billing=4,cpu=4,mem=16G,node=1|COMPLETED"))
     rows.sort(key=lambda row: row[0])
     path.write_text("JobID|User|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|Priority|NNodes|Constraints|ReqTRES|"
@@ -354,7 +358,8 @@ def main():
     records, partitions = run(jobs, nodes, shift + span)
     cpu = [(48000 + args.jobs + i, shift + rng.randrange(span), rng.randrange(60, 7200)) for i in range(args.jobs // 10)]
     args.out.mkdir(parents=True, exist_ok=True)
-    rows = write_sacct(args.out / "sacct.txt", records, cpu)
+    rows = write_sacct(args.out / "sacct.txt", records, cpu, unix)
+    write_sacct(args.out / "sacct-local.txt", records, cpu, local)
     write_nodes(args.out / "scontrol.txt", nodes)
     queued = write_queue(args.out / "squeue.txt", partitions, shift + span)
     ran = [(start - submit, job) for job, submit, start, _, _, _ in records if start is not None]

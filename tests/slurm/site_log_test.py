@@ -23,7 +23,7 @@ class SiteLog(unittest.TestCase):
                        check=True, stdout=subprocess.DEVNULL)
         cls.truth = json.loads((cls.at / "truth.json").read_text())
         cls.imported = cls.fairlead("import", "slurm", "--scontrol-nodes", "scontrol.txt", "--sacct", "sacct.txt",
-                                    "--squeue", "squeue.txt", "--utc-offset", OFFSETS, "--out", "lab")
+                                    "--squeue", "squeue.txt", "--out", "lab")
 
     @classmethod
     def tearDownClass(cls):
@@ -38,13 +38,13 @@ class SiteLog(unittest.TestCase):
             return list(csv.DictReader(file))
 
     def test_the_offset_is_asked_for(self):
-        ended = self.fairlead("trace", "inspect", "sacct.txt")
+        ended = self.fairlead("trace", "inspect", "sacct-local.txt")
         self.assertEqual(ended.returncode, 2)
         self.assertIn("the clock changed within this log", ended.stderr)
         self.assertIn("--utc-offset", ended.stderr)
 
     def test_each_row_is_counted(self):
-        ended = self.fairlead("trace", "inspect", "sacct.txt", "--utc-offset", OFFSETS)
+        ended = self.fairlead("trace", "inspect", "sacct-local.txt", "--utc-offset", OFFSETS)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         words = {tuple(line.split()) for line in ended.stdout.splitlines()}
         self.assertIn(("cancelled", "while", "waiting", str(self.truth["cancelled_while_waiting"])), words)
@@ -60,7 +60,7 @@ class SiteLog(unittest.TestCase):
     def test_jobs_may_run_where_they_asked_to(self):
         self.assertEqual(self.imported.returncode, 0, self.imported.stderr)
         asked = {line.split("|")[0]: line.split("|") for line in (self.at / "sacct.txt").read_text().splitlines()}
-        some = {("h100", ""): "h100", ("a100", ""): "a100/nvlink+a100/pcie", ("a100", "nvlink"): "a100/nvlink"}
+        some = {("h100", ""): "h100", ("a100", ""): "a100/nvlink+a100/other", ("a100", "nvlink"): "a100/nvlink"}
         mig = set()
         for name in ("jobs.csv", "queue.csv"):
             for row in self.rows(name):
@@ -75,9 +75,9 @@ class SiteLog(unittest.TestCase):
         self.assertTrue(all(row["task_gpus"] == "8" for row in self.rows("jobs.csv") if row["gpus"] == "16"))
 
     def test_the_comparison_opens_with_todays_scheduler(self):
-        self.assertIn("--policies 'as-recorded;slurm;", self.imported.stdout)
-        ended = self.fairlead("compare", "--cluster", "lab/cluster.yaml", "--trace", "lab/jobs.csv", "--policies",
-                              "as-recorded;slurm", "--out", "cmp")
+        self.assertIn("--set costs=none --policies 'as-recorded;slurm'", self.imported.stdout)
+        ended = self.fairlead("compare", "--cluster", "lab/cluster.yaml", "--trace", "lab/jobs.csv", "--set",
+                              "costs=none", "--policies", "as-recorded;slurm", "--out", "cmp")
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertTrue(ended.stdout.startswith("Our model of your scheduler, slurm: mean wait "), ended.stdout)
         waits = {policy: json.loads((self.at / "cmp" / policy / "summary.json").read_text())["logged"]
@@ -90,5 +90,5 @@ class SiteLog(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
+    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main()

@@ -67,6 +67,7 @@ class SacctRows {
     if (row.id.find('.') != row.id.npos) csv_.skip("job step");
     const std::string_view state = csv_.text(at_.state);
     row.state = state_word(state);
+    if (is_unfinished(state) && row.state != kSlurmRequeued) csv_.skip("not ended");
     const SlurmJobGpus gpus = gpus_of_job();
     const Duration ran = elapsed();
     const std::string_view no_job = slurm_no_job(state, gpus, csv_.bad() ? seconds(1) : ran);
@@ -155,12 +156,15 @@ class SacctRows {
     return civil->has_zone ? civil->time : options_.utc_offsets.utc(WallTime{civil->time.ms});
   }
 
-  // Notices a job whose start and end are on different sides of a change of the clock.
-  void note_clock(const JobRow& row, std::optional<Time> start, std::optional<Time> end) {
-    if (!start || !end || has_unix_times_ || !options_.utc_offsets.steps.empty()) return;
-    const Duration difference = *end - *start - row.duration;
-    if (difference != hours(1) && difference != hours(-1)) return;
+  // Returns the start, or the end less the running time if the clock changed in between: a start in the hour that
+  // occurs twice is otherwise in doubt. Counts the job if the offsets from UTC are not known.
+  Time start_of(const JobRow& row, Time start, std::optional<Time> end) {
+    if (!end || has_unix_times_) return start;
+    const Duration difference = *end - start - row.duration;
+    if (difference != hours(1) && difference != hours(-1)) return start;
+    if (!options_.utc_offsets.steps.empty()) return *end - row.duration;
     if (clock_changes_++ == 0) changed_in_ = row.id;
+    return start;
   }
 
   // Reads optional fields; a field that is not understood is ignored ("Partition_Limit", "Unknown").
@@ -169,9 +173,8 @@ class SacctRows {
     const Parsed<std::int64_t> priority = parse_integer(csv_.text(at_.priority));
     if (priority && *priority >= 0 && *priority <= kPriorityMax) row.logged.priority = *priority;
     row.partition = csv_.text(at_.partition);
-    const std::optional<Time> start = time(at_.start);
-    if (start) row.logged.start = *start;
-    note_clock(row, start, time(at_.end));
+    if (const std::optional<Time> start = time(at_.start))
+      row.logged.start = start_of(row, *start, time(at_.end));
   }
 
   Duration limit() const {

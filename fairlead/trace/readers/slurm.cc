@@ -56,7 +56,7 @@ std::int64_t SlurmJobGpus::task_gpus() const {
 }
 
 std::string_view slurm_no_job(std::string_view state, const SlurmJobGpus& gpus, Duration elapsed) {
-  const bool requeued = state_word(state) == "REQUEUED" && elapsed.ms > 0;
+  const bool requeued = state_word(state) == kSlurmRequeued && elapsed.ms > 0;
   if (is_unfinished(state) && !requeued) return "not ended";
   const bool waited = is_cancelled(state) && elapsed.ms == 0;
   const bool has_any = gpus.has_requested || gpus.has_allocated;

@@ -46,6 +46,8 @@ struct SlurmJobGpus {
   std::int64_t task_gpus() const;
 };
 
+constexpr std::string_view kSlurmRequeued = "REQUEUED";
+
 // Returns the reason to leave the row of a job out of a trace; empty: it is one.
 //   - A job that was cancelled while it waited never ran, so its duration is unknown. If nothing shows whether it
 //     wanted GPUs, it counts as if it did.
