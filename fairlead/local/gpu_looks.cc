@@ -48,7 +48,9 @@ GpuBlame::Try LocalBackend::try_of(JobId id, const Task& task) const {
 std::uint64_t LocalBackend::last_choice(JobId job, NodeId node) const {
   std::uint64_t mask = 0;
   for (std::uint32_t gpu = first_gpus_[node]; gpu < first_gpus_[NodeId(node.row() + 1)]; ++gpu) {
-    const bool is_left = std::ranges::any_of(works_on_[gpu], [&](JobId at) { return at != job; });
+    const bool is_left = std::ranges::any_of(works_on_[gpu], [&](JobId at) {
+      return at != job && (!tables_.jobs.is_here(at) || std::ranges::count(leaving_, at) > 0);
+    });
     if (is_left || gpus_.is_suspect(gpu)) mask |= std::uint64_t{1} << (gpu - first_gpus_[node]);
   }
   return mask;

@@ -101,7 +101,7 @@ class LocalBackend : public RecordSink {
   const FirstGpus& first_gpus() const { return first_gpus_; }
   const GpuWatch& gpus() const { return gpus_; }
   GpuWatch& gpus() { return gpus_; }
-  // Returns the GPUs of a node that a start of the job should get last: another job's task works on them, or tasks
+  // Returns the GPUs of a node that a start of the job should get last: another job's task is leaving them, or tasks
   // failed at once on them.
   std::uint64_t last_choice(JobId job, NodeId node) const;
   // Returns the time for which a running job has left all of its GPUs idle. Zero: less than ten minutes, or unknown.
