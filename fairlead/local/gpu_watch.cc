@@ -13,8 +13,6 @@ namespace {
 
 // Chosen: costs a few milliseconds of the driver for each GPU, and is frequent enough to be useful.
 constexpr Duration kGpuLook = seconds(5);
-// Chosen: longer than the driver takes to reset a GPU, after which it has no error any more.
-constexpr Duration kErrorMin = seconds(120);
 
 }  // namespace
 
@@ -41,11 +39,6 @@ void GpuWatch::look(Time now) {
   next_look_ = look ? now + kGpuLook : Time::never();
   looked_at_ = now;
   look_ = look ? *std::move(look) : GpuLook();
-  error_since_.resize(machine_.gpu_names.size(), Time::never());
-  for (std::size_t gpu = 0; gpu < error_since_.size(); ++gpu) {
-    const bool has_error = gpu < look_.errors.size() && !look_.errors[gpu].empty();
-    error_since_[gpu] = has_error ? std::min(error_since_[gpu], now) : Time::never();
-  }
   settle();
 }
 
@@ -125,8 +118,6 @@ bool GpuWatch::are_usable(std::span<const std::uint32_t> gpus) const {
 bool GpuWatch::is_broken(std::uint32_t gpu) const {
   const auto found = outage(gpu, {});
   if (!found || found->cause == "administrator") return false;
-  if (found->cause == "driver" && !machine_.absent.contains(gpu))
-    return error_since_[gpu] + kErrorMin <= looked_at_;
   return found->cause != "failures" || blame_.closed().at(gpu).until == Time::never();
 }
 

@@ -84,8 +84,6 @@ class GpuWatch {
   GpuBlame blame_;
   GpuLook look_;
   Time looked_at_ = Time::never();
-  std::vector<Time>
-      error_since_;  // by GPU: the time of the first look with the driver's error; never: none
   Time next_look_;
 };
 

@@ -148,25 +148,6 @@ TEST(Server, AGpuWithAnErrorOfTheDriverIsDownUntilTheErrorIsGone) {
   EXPECT_EQ(daemon.state(both), "finished");
 }
 
-// A suspended job without a handler for SIGTERM waits for its GPU, unless the error stays.
-TEST(Server, APinnedJobWaitsForAShortErrorOfTheDriver) {
-  for (const bool stays : {false, true}) {
-    SimDaemon daemon("gandiva-fair:quantum_s=60", "2xV100");
-    daemon.io.set_gpus(2);
-    daemon.fail(Outage::kDaemon);
-    std::vector<std::size_t> jobs;
-    for (int i = 0; i < 4; ++i) jobs.push_back(daemon.submit({"work", "600000"}));
-    daemon.run_to(400);
-    daemon.io.gpu_report().errors[0] = "the NVIDIA driver no longer lists it";
-    daemon.run_to(450);
-    if (!stays) daemon.io.gpu_report().errors[0] = "";
-    daemon.run_to(900);
-    int restarted = 0;
-    for (const std::size_t job : jobs) restarted += daemon.job(job)["restarts"].get<int>();
-    EXPECT_EQ(restarted > 0, stays);
-  }
-}
-
 TEST(Server, ADaemonGoesOnWithoutAGpuAndItsJobsMove) {
   SimDaemon daemon("gandiva-fair:quantum_s=60", "4xV100");
   std::vector<std::size_t> jobs;
