@@ -39,18 +39,17 @@ class Log {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return run_error("cannot read {}: {}", path_, std::strerror(errno));
       if (count == 0) break;
-      if (!is_closed_) std::fwrite(bytes.data(), 1, static_cast<std::size_t>(count), stdout);
+      std::fwrite(bytes.data(), 1, static_cast<std::size_t>(count), stdout);
     }
-    if (is_closed_ || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return {};
-    is_closed_ = errno == EIO;  // the terminal
-    if (is_closed_) return {};
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+    const bool is_terminal_gone = errno == EIO;
+    if (is_terminal_gone && std::freopen("/dev/null", "w", stdout) != nullptr) return {};
     return run_error("cannot write to standard output; the job continues");
   }
 
  private:
   std::string path_;
   int descriptor_ = -1;
-  bool is_closed_ = false;  // standard output
 };
 
 }  // namespace
