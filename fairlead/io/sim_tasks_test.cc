@@ -163,7 +163,8 @@ TEST(SimTasks, WhatADaemonMustNeverDoIsAProblem) {
 
 TEST(SimWork, IsWrittenAsItIsRead) {
   const std::vector<std::string> command = {
-      "work", "70", "every=9", "exit=2", "term=checkpoint:4", "hang", "brittle", "nostart=3", "broken=7"};
+      "work", "70",      "every=9",   "exit=2",  "term=checkpoint:4",
+      "hang", "brittle", "nostart=3", "broken=7"};
   EXPECT_EQ(SimWork::of(command).command(), command);
   EXPECT_EQ(SimWork::of({"sleep"}).work, seconds(1));
 }

@@ -362,11 +362,13 @@ TEST_P(TasksTest, AProgramThatCannotBeRunIsToldWithTheReason) {
   spec.command = {"no-such-program"};
   const Status failed = io_->start(spec);
   ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().message, "exit code 127: cannot run no-such-program: No such file or directory");
+  EXPECT_EQ(failed.error().message,
+            "exit code 127: cannot run no-such-program: No such file or directory");
   spec.folder = "/no/such/folder";
   const Status elsewhere = io_->start(spec);
   ASSERT_FALSE(elsewhere);
-  EXPECT_EQ(elsewhere.error().message, "exit code 126: cannot enter /no/such/folder: No such file or directory");
+  EXPECT_EQ(elsewhere.error().message,
+            "exit code 126: cannot enter /no/such/folder: No such file or directory");
   EXPECT_TRUE(io_->tasks().empty());
   EXPECT_FALSE(std::filesystem::exists(folder_ / "tasks" / "7.1"));
 }

@@ -79,7 +79,7 @@ class GpuBlame {
   void acquit(std::uint32_t gpu);
   void forget(const std::string& key);
 
-  std::vector<Failure> failures_;  // in the last 2 * kRest: failures before a rest count
+  std::vector<Failure> failures_;            // in the last 2 * kRest: failures before a rest count
   std::map<std::uint32_t, Closing> closed_;  // the key is the GPU
 };
 
