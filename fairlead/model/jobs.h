@@ -115,7 +115,7 @@ struct Jobs {
     const std::int64_t every_s = extras_of(job).checkpoint_every_s;
     if (every_s == 0) return {};
     const Int128 ran_ms = attained(job, now).gpu_ms / gpus[job];
-    return {static_cast<std::int64_t>(ran_ms % (every_s * 1000))};
+    return {static_cast<std::int64_t>(ran_ms % (every_s * 1000))};  // NOLINT(*-widening-*)
   }
   JobExtras extras_of(JobId job) const { return extras.has(job) ? extras[job] : JobExtras(); }
   Logged logged_of(JobId job) const { return logged.has(job) ? logged[job] : Logged(); }
