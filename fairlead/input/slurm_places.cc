@@ -138,7 +138,7 @@ SlurmPlaces::SlurmPlaces(std::vector<SlurmNode> nodes, const std::set<SlurmAsked
   if (split(asked)) return;
   dropped_ = "features";
   std::set<SlurmAsked> fewer;
-  for (SlurmAsked one : asked) fewer.insert({one.gpu_type, one.partitions, ""});
+  for (const SlurmAsked& one : asked) fewer.insert({one.gpu_type, one.partitions, ""});
   if (split(fewer)) return;
   dropped_ = "features and partitions";
 }

@@ -20,9 +20,9 @@ struct LivePolicy {
 // needs the exact remaining work of jobs.
 Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed);
 
-// The time for which a speed is known after its last measurement. Chosen: scripts, data and drivers have changed by then,
+// A speed is known for 30 days after its last measurement. Chosen: scripts, data and drivers have changed by then,
 // and a model in use is measured each time it runs.
-constexpr Duration kSpeedAge = seconds(30 * 86'400);
+constexpr Duration kSpeedAge = hours(720);
 
 // Returns the options of an engine in a real world: speeds are measured, and jobs report their work.
 EngineOptions live_engine_options(std::uint64_t seed);
