@@ -54,6 +54,15 @@ std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder,
   return rates;
 }
 
+// Gives the job the gang, and returns true. Returns false for one more copy, or if the gang cannot be placed.
+bool place_bid(Plan& plan, const HadarBid& bid, Gang gang) {
+  if (plan.is_pinned(bid.job)) return plan.place_pinned(bid.job);
+  for (Slice slice : gang) plan.take(slice.node, slice.gpus);
+  if (!bid.is_forked || !plan.has_gang(bid.job)) return plan.place(bid.job);
+  plan.place_copy(bid.job);
+  return false;
+}
+
 }  // namespace
 
 void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
@@ -395,20 +404,10 @@ void HadarAuction::carry_out(Plan& plan) {
   for (std::size_t i = 0; i < bids_.size(); ++i) {
     const JobId job = bids_[i].job;
     const Gang gang = dual_->gang(i);
-    const bool is_copy = bids_[i].is_forked && plan.has_gang(job);
     if (gang.empty() || keeps(plan, bids_[i], gang)) continue;
     edited_.push_back(job);
-    if (plan.is_pinned(job)) {
-      if (!plan.place_pinned(job)) continue;
-    } else {
-      for (Slice slice : gang) plan.take(slice.node, slice.gpus);
-      if (is_copy) {
-        plan.place_copy(job);
-        continue;
-      }
-      if (!plan.place(job)) continue;
-    }
-    plan.note(note::Payoff{job, note::Millionths::of(dual_->payoff(i))});
+    if (place_bid(plan, bids_[i], gang))
+      plan.note(note::Payoff{job, note::Millionths::of(dual_->payoff(i))});
   }
 }
 
