@@ -110,7 +110,7 @@ Result<TypeMask> types_of(const std::vector<std::string>& names, const Cluster& 
 }
 
 // Returns a text that may be a name: "" if it has characters that cannot be printed.
-std::string as_name(std::string text) {
+std::string as_name(const std::string& text) {
   return is_printable(text) ? text.substr(0, kNameBytesMax) : std::string();
 }
 

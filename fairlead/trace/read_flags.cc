@@ -128,15 +128,20 @@ Status take_format(const ReadFlags& flags, ReadOptions& options) {
   return {};
 }
 
+// Reads the flags of --format table.
+Status take_table(const ReadFlags& flags, TableOptions& table) {
+  FL_TRY(take_columns(flags.columns, table));
+  FL_TRY(take_choice("--unit", flags.unit, kUnits, table.unit));
+  FL_TRY(take_choice("--delimiter", flags.delimiter, kDelimiters, table.separator));
+  FL_TRY(take_choice("--decimal", flags.decimal, kDecimals, table.decimals));
+  return take_choice("--dates", flags.dates, kDates, table.dates);
+}
+
 }  // namespace
 
 Result<ReadOptions> read_options(const ReadFlags& flags) {
   ReadOptions options;
-  FL_TRY(take_columns(flags.columns, options.table));
-  FL_TRY(take_choice("--unit", flags.unit, kUnits, options.table.unit));
-  FL_TRY(take_choice("--delimiter", flags.delimiter, kDelimiters, options.table.separator));
-  FL_TRY(take_choice("--decimal", flags.decimal, kDecimals, options.table.decimals));
-  FL_TRY(take_choice("--dates", flags.dates, kDates, options.table.dates));
+  FL_TRY(take_table(flags, options.table));
   FL_TRY(take_format(flags, options));
   FL_TRY(take_offsets(flags.utc_offset, options.utc_offsets));
   FL_TRY(take_conditions(flags.where, options.where));
