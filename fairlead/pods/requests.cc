@@ -15,6 +15,16 @@ Json wish(const Pod& pod, bool runs) {
           {"resourceVersion", pod.version}};
 }
 
+// Sets a condition of the pod's status.
+KubeRequest condition_of(const Pod& pod, const Json& condition) {
+  const Json patch = {{"metadata", {{"uid", pod.uid}}},
+                      {"status", {{"conditions", Json::array({condition})}}}};
+  return {.method = "PATCH",
+          .path = path_of(pod, "/status"),
+          .body = compact_text(patch),
+          .content_type = std::string(kStrategicMergePatch)};
+}
+
 }  // namespace
 
 KubeRequest binding(const Pod& pod, const std::string& node, std::uint64_t gpus) {
@@ -55,31 +65,19 @@ KubeRequest suspension(const Owner& owner, bool suspends) {
 }
 
 KubeRequest preemption_mark(const Pod& pod, std::int64_t unix_ms) {
-  const Json condition = {{"type", "DisruptionTarget"},
-                          {"status", "True"},
-                          {"reason", kPreemptionReason},
-                          {"message", "fairlead: its turn is over"},
-                          {"lastTransitionTime", timestamp(unix_ms)}};
-  const Json patch = {{"metadata", {{"uid", pod.uid}}},
-                      {"status", {{"conditions", Json::array({condition})}}}};
-  return {.method = "PATCH",
-          .path = path_of(pod, "/status"),
-          .body = compact_text(patch),
-          .content_type = std::string(kStrategicMergePatch)};
+  return condition_of(pod, {{"type", "DisruptionTarget"},
+                            {"status", "True"},
+                            {"reason", kPreemptionReason},
+                            {"message", "fairlead: its turn is over"},
+                            {"lastTransitionTime", timestamp(unix_ms)}});
 }
 
 KubeRequest unschedulable(const Pod& pod, const std::string& why, std::int64_t unix_ms) {
-  const Json condition = {{"type", "PodScheduled"},
-                          {"status", "False"},
-                          {"reason", "Unschedulable"},
-                          {"message", why},
-                          {"lastTransitionTime", timestamp(unix_ms)}};
-  const Json patch = {{"metadata", {{"uid", pod.uid}}},
-                      {"status", {{"conditions", Json::array({condition})}}}};
-  return {.method = "PATCH",
-          .path = path_of(pod, "/status"),
-          .body = compact_text(patch),
-          .content_type = std::string(kStrategicMergePatch)};
+  return condition_of(pod, {{"type", "PodScheduled"},
+                            {"status", "False"},
+                            {"reason", "Unschedulable"},
+                            {"message", why},
+                            {"lastTransitionTime", timestamp(unix_ms)}});
 }
 
 KubeRequest eviction(const Pod& pod) {
