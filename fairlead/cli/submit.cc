@@ -79,7 +79,7 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option(
          "--checkpoint-every", flags.checkpoint_every,
          "interval at which it saves its work, if it does not do so at SIGTERM; it may then "
-         "move, and a move has to be worth the work since the last checkpoint")
+         "move, and loses the work since the last checkpoint")
       ->type_name("TIME");
   app.add_flag("--no-hook", flags.has_no_hook,
                "start its Python processes without the hook that counts optimizer steps");
