@@ -54,7 +54,8 @@ Status ClaimReader::read_claim_words(PublishedClaim& claim) {
   FL_TRY(read(map_, "claim", claim.text));
   FL_TRY(read(map_, "column", claim.column));
   FL_TRY(read(map_, "source", claim.source));
-  return read(map_, "worst", claim.worst);
+  claim.kind = experiment_.kind;
+  return read_claim_kind(map_, claim.kind);
 }
 
 Result<PublishedClaim> ClaimReader::claim() {
@@ -79,7 +80,7 @@ Result<PublishedClaim> ClaimReader::claim() {
                            "tolerance_percent",
                            "at_least",
                            "at_most",
-                           "worst",
+                           "kind",
                            "over_cases"}));
   PublishedClaim claim;
   FL_TRY(read_claim_words(claim));
@@ -325,6 +326,18 @@ Result<std::vector<PublishedClaim>> ClaimReader::measure() {
 }
 
 }  // namespace
+
+Status read_claim_kind(const YamlNode& map, ClaimKind& kind) {
+  const auto node = map.find("kind");
+  if (!node) return {};
+  FL_TRY_ASSIGN(name, node->text());
+  const auto found = std::ranges::find(kClaimKinds, name, &ClaimKindWords::name);
+  if (found == kClaimKinds.end()) {
+    return node->bad_value("expected number, statement, target or identity");
+  }
+  kind = static_cast<ClaimKind>(found - kClaimKinds.begin());
+  return {};
+}
 
 Result<PublishedClaim> read_claim(const YamlNode& map, const Experiment& experiment) {
   return ClaimReader(map, experiment).claim();

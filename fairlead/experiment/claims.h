@@ -9,6 +9,9 @@
 
 namespace fairlead {
 
+// Reads the key `kind`, if it is there.
+Status read_claim_kind(const YamlNode& map, ClaimKind& kind);
+
 // `experiment`: everything except its claims. Errors, with position: keys that a figure lacks or does not take, unknown
 // labels and users.
 Result<PublishedClaim> read_claim(const YamlNode& map, const Experiment& experiment);

@@ -92,8 +92,8 @@ class ExperimentReader {
 
 Result<Experiment> ExperimentReader::read_all() {
   FL_TRY(root_.expect_keys({"title", "source", "question", "setup", "cluster", "workload",
-                            "iterations", "policies", "seeds", "until_h", "quantum_s", "settings",
-                            "cases", "claims", "measures"}));
+                            "iterations", "policies", "seeds", "kind", "until_h", "quantum_s",
+                            "settings", "cases", "claims", "measures"}));
   FL_TRY(read_words());
   FL_TRY(read_numbers());
   FL_TRY(read_iteration_options());
@@ -105,6 +105,7 @@ Result<Experiment> ExperimentReader::read_all() {
 
 Status ExperimentReader::read_numbers() {
   FL_TRY(read(root_, "seeds", {1, 1000}, experiment_.seeds));
+  FL_TRY(read_claim_kind(root_, experiment_.kind));
   FL_TRY(read(root_, "until_h", {0.001, 1e6}, experiment_.until_h));
   double quantum_s = 0;
   FL_TRY(read(root_, "quantum_s", RealBounds{0.001, 1e6}, quantum_s));

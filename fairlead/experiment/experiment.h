@@ -10,7 +10,9 @@
 //   workload: {...}                      # see workload.h
 //   iterations: {...}                    # instead of workload; see iterations.h
 //   policies: {fair: gandiva-fair}       # by label; none where no figure needs a run
-//   seeds: 3                             # runs of each policy, with seeds 1, 2, 3 (default: 1)
+//   seeds: 3                             # runs of each policy, with seeds 1, 2, 3 (default: 1); more
+//                                        # where the interval of a judged figure is wide
+//   kind: number                         # of the claims: see ClaimKind (default: target)
 //   until_h: 24                          # (default: to the end)
 //   quantum_s: 60                        # time slice of the policies, for the figures that need it
 //   settings: {costs: none}              # as --set; models may be a public file below
@@ -24,6 +26,7 @@
 //     - claim: one sentence              # required
 //       column: short title of its column, where there are cases
 //       source: where exactly it was claimed
+//       kind: statement                  # (default: the experiment's)
 //       figure: gain                     # required: see claim_figures(), with the keys that it takes
 //       policy: trade                    # a label, such as the only one there is (default)
 //       against: no-trade
@@ -36,7 +39,6 @@
 //       at_least: 10                     # or at_most; each of expect, at_least and at_most is one
 //                                        # value or a list with one for each case, null where
 //                                        # nothing is expected; none: measured
-//       worst: true                      # judge the worst seed (default: the mean of the seeds)
 //       over_cases: true                 # judge all cases together, not each: by the means over the
 //                                        # cases of the figures of summary.json
 //   measures:                            # columns of the table of all runs for each policy: figures
@@ -48,6 +50,7 @@
 #include "fairlead/experiment/workload.h"
 #include "fairlead/iteration/jobs.h"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -69,10 +72,28 @@ enum class Bound : std::uint8_t {
   kText,   // equal to the text
 };
 
+// The source of an expected value.
+enum class ClaimKind : std::uint8_t {
+  kNumber,     // published
+  kStatement,  // published without a number
+  kTarget,     // ours
+  kIdentity,   // the scheduler against a calculation of the same
+};
+struct ClaimKindWords {
+  std::string_view name;  // in files
+  std::string_view plural;
+};
+// By ClaimKind.
+constexpr std::array<ClaimKindWords, 4> kClaimKinds = {{{"number", "published numbers"},
+                                                        {"statement", "published statements"},
+                                                        {"target", "our targets"},
+                                                        {"identity", "identities"}}};
+
 struct PublishedClaim {
   std::string text;
   std::string column;
   std::string source;
+  ClaimKind kind = ClaimKind::kTarget;
   const ClaimFigure* figure = nullptr;
   std::string policy;  // labels; empty if the figure needs no run
   std::string against;
@@ -93,7 +114,6 @@ struct PublishedClaim {
   std::string expected_text;
   double tolerance = 0;
   double tolerance_percent = 0;  // percent of the expected value; 0: `tolerance`
-  bool worst = false;
   bool over_cases = false;
   bool is_measure = false;  // one of `measures`, with a policy
 
@@ -120,7 +140,8 @@ struct Experiment {
   std::string question;
   std::string setup;
   std::int64_t seeds = 1;
-  double until_h = 0;  // 0: to the end
+  ClaimKind kind = ClaimKind::kTarget;  // default of its claims
+  double until_h = 0;                   // 0: to the end
   Duration quantum;
   std::optional<IterationOptions> iterations;  // instead of the cases' workloads
   std::vector<Case> cases;                     // at least one; all with the same labels of policies

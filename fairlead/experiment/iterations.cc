@@ -178,16 +178,17 @@ Result<IterationOptions> read_iterations(const YamlNode& map) {
   return options;
 }
 
-std::vector<Result<RunFigures>> run_iterations(const Experiment& experiment) {
+std::vector<Result<RunFigures>> run_iterations(const Experiment& experiment,
+                                               std::span<const std::uint64_t> seeds) {
   std::vector<IterationRun> runs;
   std::vector<std::size_t> which;            // positions in `runs`, in the order of the answer
   std::map<std::string, std::size_t> known;  // cases may have runs in common
-  for (const Case& one : experiment.cases) {
-    for (const auto& [label, policy] : one.policies) {
-      for (std::int64_t seed = 1; seed <= experiment.seeds; ++seed) {
+  for (const std::uint64_t seed : seeds) {
+    for (const Case& one : experiment.cases) {
+      for (const auto& [label, policy] : one.policies) {
         const auto [run, is_new] =
             known.emplace(fmt::format("{}|{}|{}", one.cluster, policy, seed), runs.size());
-        if (is_new) runs.push_back({one.cluster, policy, static_cast<std::uint64_t>(seed)});
+        if (is_new) runs.push_back({one.cluster, policy, seed});
         which.push_back(run->second);
       }
     }

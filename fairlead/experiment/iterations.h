@@ -40,7 +40,8 @@ std::span<const IterationFigure> iteration_figures();
 // Errors give the position.
 Result<IterationOptions> read_iterations(const YamlNode& map);
 
-// Returns the runs of an experiment with iterations: by case, then policy, then seed.
-std::vector<Result<RunFigures>> run_iterations(const Experiment& experiment);
+// Returns the runs of an experiment with iterations: by seed, then case, then policy.
+std::vector<Result<RunFigures>> run_iterations(const Experiment& experiment,
+                                               std::span<const std::uint64_t> seeds);
 
 }  // namespace fairlead

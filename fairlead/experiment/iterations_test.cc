@@ -82,14 +82,15 @@ TEST(Iterations, SayWhereTheyAreWrong) {
 }
 
 // A job on both nodes: 0.25 + 2 ms of phases and 1.5 MB at 1 ms per MB, twice.
-TEST(Iterations, AreRunByCasePolicyAndSeed) {
+TEST(Iterations, AreRunBySeedCaseAndPolicy) {
   const auto experiment = read_text(
       with("jobs: 1, gangs: {2: 1}, iterations: [2, 2], submit_span_s: 0.001, "
            "transfer_ms_per_mb: 1, models: [" +
                kModel + "]",
            "seeds: 2\ncases: [{label: x}, {label: y, cluster: \"1xV100:2\"}]\n" + kClaims));
   ASSERT_TRUE(experiment.has_value()) << experiment.error().message;
-  const auto runs = run_iterations(*experiment);
+  const std::vector<std::uint64_t> seeds = {1, 2};
+  const auto runs = run_iterations(*experiment, seeds);
   ASSERT_EQ(runs.size(), 2u * 2 * 2);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     ASSERT_TRUE(runs[i].has_value());
@@ -98,7 +99,7 @@ TEST(Iterations, AreRunByCasePolicyAndSeed) {
       EXPECT_TRUE(summary.contains(figure.key)) << figure.key;
     }
     EXPECT_EQ(summary.size(), iteration_figures().size());
-    const bool spans_nodes = i < 4;
+    const bool spans_nodes = i % 4 < 2;  // in the first case
     EXPECT_DOUBLE_EQ(summary.at("jct_avg_s"), spans_nodes ? 0.0075 : 0.0045);
     EXPECT_DOUBLE_EQ(summary.at("makespan_s"), spans_nodes ? 0.0075 : 0.0045);
     EXPECT_DOUBLE_EQ(summary.at("queue_avg_s"), 0);
@@ -111,7 +112,8 @@ TEST(Iterations, AreRunByCasePolicyAndSeed) {
 TEST(Iterations, ThatFindNoRoomFailTheirRun) {
   const auto experiment = read_text(with("jobs: 1, gangs: {3: 1}, models: [" + kModel + "]"));
   ASSERT_TRUE(experiment.has_value()) << experiment.error().message;
-  const auto runs = run_iterations(*experiment);
+  const std::vector<std::uint64_t> seeds = {1};
+  const auto runs = run_iterations(*experiment, seeds);
   ASSERT_FALSE(runs[0].has_value());
   EXPECT_EQ(runs[0].error().message, "the cluster has no room for a job of 3 GPUs of model m");
 }

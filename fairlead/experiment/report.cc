@@ -1,6 +1,6 @@
 #include "fairlead/experiment/report.h"
 
-#include "fairlead/base/check.h"
+#include "fairlead/compare/paired.h"
 #include "fairlead/experiment/figures.h"
 #include "fairlead/report/json.h"
 
@@ -8,38 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <numeric>
 
 namespace fairlead {
 namespace {
 
 using nlohmann::json;
-
-// Figures are rounded to nine decimals in files, so equal ones may differ by this.
-constexpr double kSlack = 1e-9;
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-// Returns the distance by which a value misses the claim.
-double excess(const PublishedClaim& claim, double value, double expected) {
-  switch (claim.bound) {
-    case Bound::kAtLeast:
-      return expected - value;
-    case Bound::kAtMost:
-      return value - expected;
-    case Bound::kEqual:
-    case Bound::kFluid:
-      return std::abs(value - expected) -
-             std::max(claim.tolerance, claim.tolerance_percent / 100 * std::abs(expected));
-    case Bound::kNone:
-    case Bound::kText:
-      break;
-  }
-  return 0;
-}
 
 std::string number(const PublishedClaim& claim, double value) {
   return number_text(value, claim.figure->decimals);
@@ -88,21 +63,22 @@ std::string expected_text(const PublishedClaim& claim, const Judgement& outcome,
   return text;
 }
 
-// Returns the mean, and the range if seeds differ.
+// Returns the mean, and its interval if seeds differ.
 std::string ours_text(const PublishedClaim& claim, const Judgement& outcome) {
   if (!outcome.reason.empty()) return "-";
   if (outcome.values.empty()) return outcome.text;
-  const auto [least, most] = std::ranges::minmax(outcome.values);
-  std::string mean = number(claim, mean_of(outcome.values));
-  if (number(claim, least) == number(claim, most)) return mean;
-  return fmt::format("{} [{}, {}]", mean, number(claim, least), number(claim, most));
+  const PairedDifference interval = paired_difference(outcome.values);
+  std::string mean = number(claim, interval.mean);
+  if (number(claim, interval.low) == number(claim, interval.high)) return mean;
+  return fmt::format("{} [{}, {}]", mean, number(claim, interval.low),
+                     number(claim, interval.high));
 }
 
 std::string_view mark(Verdict verdict) {
   switch (verdict) {
     case Verdict::kReached:
       return "✓";
-    case Verdict::kTied:
+    case Verdict::kUndecided:
       return "≈";
     case Verdict::kMissed:
       return "✗";
@@ -231,36 +207,53 @@ std::vector<std::string> reasons(const ExperimentResult& result) {
 
 struct Tally {
   std::int64_t reached = 0;
-  std::int64_t tied = 0;
+  std::int64_t undecided = 0;
   std::int64_t judged = 0;  // claims that can be reached at all
   std::int64_t impossible = 0;
   std::int64_t skipped = 0;
 };
 
-Tally tally(const ExperimentResult& result) {
-  Tally tally;
-  for (const auto& by_case : result.outcomes) {
-    for (const Judgement& outcome : by_case) {
+using Tallies = std::array<Tally, kClaimKinds.size()>;  // by ClaimKind
+
+void add(Tallies& tallies, const ExperimentResult& result) {
+  for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
+    Tally& tally = tallies[static_cast<std::size_t>(result.experiment.claims[i].kind)];
+    for (const Judgement& outcome : result.outcomes[i]) {
       tally.reached += outcome.verdict == Verdict::kReached;
-      tally.tied += outcome.verdict == Verdict::kTied;
-      tally.judged += outcome.verdict == Verdict::kReached || outcome.verdict == Verdict::kTied ||
-                      outcome.verdict == Verdict::kMissed;
+      tally.undecided += outcome.verdict == Verdict::kUndecided;
+      tally.judged += outcome.verdict == Verdict::kReached ||
+                      outcome.verdict == Verdict::kUndecided || outcome.verdict == Verdict::kMissed;
       tally.impossible += outcome.verdict == Verdict::kImpossible;
       tally.skipped += outcome.verdict == Verdict::kSkipped || outcome.verdict == Verdict::kFailed;
     }
   }
-  return tally;
 }
 
-std::string tally_text(const ExperimentResult& result) {
-  const Tally sum = tally(result);
+Tallies tallies_of(const ExperimentResult& result) {
+  Tallies tallies{};
+  add(tallies, result);
+  return tallies;
+}
+
+// Returns "3 of 5 reached, 1 undecided"; empty if there is nothing to judge.
+std::string tally_text(const Tally& sum) {
   std::vector<std::string> parts;
   if (sum.judged > 0) parts.push_back(fmt::format("{} of {} reached", sum.reached, sum.judged));
-  if (sum.tied > 0) parts.push_back(fmt::format("{} tied", sum.tied));
+  if (sum.undecided > 0) parts.push_back(fmt::format("{} undecided", sum.undecided));
   if (sum.impossible > 0) parts.push_back(fmt::format("{} that no policy can", sum.impossible));
-  if (parts.empty()) parts.emplace_back("nothing to judge");
   if (sum.skipped > 0) parts.push_back(fmt::format("{} not measured", sum.skipped));
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Returns a line for each kind of claims that the experiment has.
+std::string tally_lines(const ExperimentResult& result) {
+  std::string lines;
+  const Tallies tallies = tallies_of(result);
+  for (std::size_t kind = 0; kind < tallies.size(); ++kind) {
+    const std::string text = tally_text(tallies[kind]);
+    if (!text.empty()) lines += fmt::format("{}: {}\n", kClaimKinds[kind].plural, text);
+  }
+  return lines.empty() ? "nothing to judge\n" : lines;
 }
 
 std::string escaped(std::string text) {
@@ -312,8 +305,15 @@ std::vector<std::string> settings_of(const std::vector<Case>& cases) {
   return texts;
 }
 
+// Returns "seed 1" or "seeds 1 to 5".
+std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
+  if (seeds.size() == 1) return fmt::format("seed {}", seeds.front());
+  return fmt::format("seeds {} to {}", seeds.front(), seeds.back());
+}
+
 // Returns the common properties of the runs in one line; if cases differ, all variants.
-std::string conditions(const Experiment& experiment) {
+std::string conditions(const ExperimentResult& result) {
+  const Experiment& experiment = result.experiment;
   const auto& cases = experiment.cases;
   std::vector<std::string> parts;
   parts.push_back("cluster " + quoted(cases, [](const Case& one) { return one.cluster; }));
@@ -323,7 +323,7 @@ std::string conditions(const Experiment& experiment) {
     parts.push_back(fmt::format("*{}*: {}", cases.front().policies[i].first, policies));
   }
   if (!cases.front().policies.empty()) {
-    parts.push_back(fmt::format("{} seed{}", experiment.seeds, experiment.seeds == 1 ? "" : "s"));
+    parts.push_back(seeds_text(result.seeds));
   }
   if (experiment.until_h > 0) parts.push_back(fmt::format("{} h", experiment.until_h));
   for (std::string& setting : settings_of(cases)) parts.push_back(std::move(setting));
@@ -336,7 +336,7 @@ void add_section(std::string& page, const ExperimentResult& result) {
   page += fmt::format("- Source: {}\n", experiment.source);
   if (!experiment.setup.empty()) page += fmt::format("- Set up: {}\n", experiment.setup);
   page += fmt::format("- Run: `fairlead reproduce {} --out out/{}`; {}\n\n", experiment.name,
-                      experiment.name, conditions(experiment));
+                      experiment.name, conditions(result));
   const Cells claims = cells_of(result);
   if (!claims.empty()) add_table(page, claims);
   if (has_cases(experiment) && !claims.empty()) {
@@ -361,7 +361,9 @@ json outcome_json(const PublishedClaim& claim, const std::string& label, const J
   if (!outcome.text.empty()) value["ours"] = outcome.text;
   if (outcome.values.empty()) return value;
   const auto [least, most] = std::ranges::minmax(outcome.values);
-  value["mean"] = mean_of(outcome.values);
+  const PairedDifference interval = paired_difference(outcome.values);
+  value["mean"] = interval.mean;
+  if (interval.is_interval) value["interval"] = {interval.low, interval.high};
   value["min"] = least;
   value["max"] = most;
   value["values"] = outcome.values;
@@ -377,6 +379,7 @@ json claim_json(const PublishedClaim& claim, const Experiment& experiment,
   json value = {{"claim", claim.text},
                 {"figure", claim.figure->name},
                 {"unit", claim.figure->unit},
+                {"kind", kClaimKinds[static_cast<std::size_t>(claim.kind)].name},
                 {"bound", kBounds[static_cast<std::size_t>(claim.bound)]},
                 {"tolerance", claim.tolerance},
                 {"tolerance_percent", claim.tolerance_percent},
@@ -390,49 +393,7 @@ json claim_json(const PublishedClaim& claim, const Experiment& experiment,
   return value;
 }
 
-Verdict verdict_on(const PublishedClaim& claim, const std::vector<double>& values, double expected,
-                   std::optional<double> possible) {
-  double worst = excess(claim, values.front(), expected);
-  double best = worst;
-  for (const double value : values) {
-    worst = std::max(worst, excess(claim, value, expected));
-    best = std::min(best, excess(claim, value, expected));
-  }
-  const double beyond = claim.worst ? worst : excess(claim, mean_of(values), expected);
-  if (beyond <= kSlack) return Verdict::kReached;
-  if (possible && excess(claim, *possible, expected) > kSlack) return Verdict::kImpossible;
-  return !claim.worst && best <= kSlack ? Verdict::kTied : Verdict::kMissed;
-}
-
 }  // namespace
-
-std::string_view verdict_name(Verdict verdict) {
-  constexpr std::string_view kNames[] = {"reached",  "tied",    "not reached", "no policy can",
-                                         "measured", "skipped", "failed"};
-  return kNames[static_cast<std::size_t>(verdict)];
-}
-
-Judgement judge(const PublishedClaim& claim, std::vector<double> values,
-                std::optional<double> expected, std::optional<double> possible) {
-  FL_CHECK(!values.empty());
-  Judgement outcome;
-  outcome.expected = expected;
-  if (claim.bound != Bound::kNone && expected) {
-    outcome.possible = possible;
-    outcome.verdict = verdict_on(claim, values, *expected, possible);
-  }
-  outcome.values = std::move(values);
-  return outcome;
-}
-
-Judgement judge_text(const PublishedClaim& claim, std::string text) {
-  Judgement outcome;
-  if (claim.bound == Bound::kText) {
-    outcome.verdict = text == claim.expected_text ? Verdict::kReached : Verdict::kMissed;
-  }
-  outcome.text = std::move(text);
-  return outcome;
-}
 
 std::string results_json(const std::vector<ExperimentResult>& results) {
   json experiments = json::array();
@@ -442,12 +403,22 @@ std::string results_json(const std::vector<ExperimentResult>& results) {
     for (std::size_t i = 0; i < experiment.claims.size(); ++i) {
       claims.push_back(claim_json(experiment.claims[i], experiment, result.outcomes[i]));
     }
-    const Tally sum = tally(result);
+    json verdicts = json::object();
+    const Tallies tallies = tallies_of(result);
+    for (std::size_t kind = 0; kind < tallies.size(); ++kind) {
+      const Tally& sum = tallies[kind];
+      if (tally_text(sum).empty()) continue;
+      verdicts[kClaimKinds[kind].name] = {{"reached", sum.reached},
+                                          {"undecided", sum.undecided},
+                                          {"judged", sum.judged},
+                                          {"no_policy_can", sum.impossible},
+                                          {"not_measured", sum.skipped}};
+    }
     experiments.push_back({{"name", experiment.name},
                            {"title", experiment.title},
                            {"source", experiment.source},
-                           {"reached", sum.reached},
-                           {"judged", sum.judged},
+                           {"seeds", result.seeds},
+                           {"verdicts", std::move(verdicts)},
                            {"claims", std::move(claims)}});
   }
   return json_text({{"experiments", std::move(experiments)}});
@@ -466,7 +437,7 @@ std::string result_text(const ExperimentResult& result, TextStyle style) {
   if (has_cases(result.experiment)) {
     for (const std::string& reason : reasons(result)) text += reason + '\n';
   }
-  return text + tally_text(result) + '\n';
+  return text + tally_lines(result);
 }
 
 std::string results_page(const std::vector<ExperimentResult>& results) {
@@ -476,19 +447,33 @@ std::string results_page(const std::vector<ExperimentResult>& results) {
       "Generated by `fairlead reproduce --all --out out/reproduce --doc docs/reproduction.md`; do "
       "not edit.\n"
       "Each experiment is a file of `data/experiments`. Figures are means over the seeds, with "
-      "[least, most]\n"
-      "where seeds differ. A table by case has the expected value in parentheses, and ✓ or ✗ for "
-      "reached or not.\n"
-      "≈ is a tie: the expected value lies between the least and the most of the seeds. *possible* "
-      "is the best value of\n"
-      "any policy, by a proven bound; ⊘ means that even this bound falls short, so that no policy "
-      "can reach the value.\n"
+      "their 95 % interval\n"
+      "in brackets (Student's t). A comparison of two policies is paired: each value is of one "
+      "seed. If the interval\n"
+      "of a judged figure is wider than 5 % on a side, more seeds are run, up to 20, whatever the "
+      "verdict is.\n"
+      "\n"
+      "| verdict | meaning |\n"
+      "|---|---|\n"
+      "| ✓ reached | the whole interval meets the claim |\n"
+      "| ✗ not reached | no value in the interval meets it |\n"
+      "| ≈ undecided | a part of the interval meets it |\n"
+      "| ⊘ no policy can | not reached, and the best value of any policy (*possible*, a proven "
+      "bound) falls short |\n"
+      "\n"
+      "To try other seeds or your own jobs: `fairlead reproduce hadar --seeds 6-20`, `fairlead "
+      "reproduce hadar --trace FILE`.\n"
       "\n";
-  Cells overview = {{"experiment", "what", "verdicts"}};
+  Cells overview = {{"experiment", "what"}};
+  for (const ClaimKindWords& kind : kClaimKinds) overview[0].emplace_back(kind.plural);
+  Tallies all{};
   for (const ExperimentResult& result : results) {
-    overview.push_back(
-        {fmt::format("`{}`", result.experiment.name), result.experiment.title, tally_text(result)});
+    overview.push_back({fmt::format("`{}`", result.experiment.name), result.experiment.title});
+    for (const Tally& tally : tallies_of(result)) overview.back().push_back(tally_text(tally));
+    add(all, result);
   }
+  overview.push_back({"**all**", ""});
+  for (const Tally& tally : all) overview.back().push_back(tally_text(tally));
   add_table(page, overview);
   for (const ExperimentResult& result : results) add_section(page, result);
   return page;

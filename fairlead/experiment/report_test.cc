@@ -19,76 +19,6 @@ PublishedClaim claim_of(Bound bound, double expected, double tolerance = 0) {
   return claim;
 }
 
-Verdict verdict(const PublishedClaim& claim, std::vector<double> values) {
-  return judge(claim, std::move(values), claim.expected_in(0)).verdict;
-}
-
-TEST(Verdict, ComparesTheMeanOfTheSeeds) {
-  EXPECT_EQ(verdict(claim_of(Bound::kAtMost, 3), {1, 5}), Verdict::kReached);
-  EXPECT_EQ(verdict(claim_of(Bound::kAtMost, 3), {3.1, 5}), Verdict::kMissed);
-  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {1, 5}), Verdict::kReached);
-  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {1, 2.9}), Verdict::kMissed);
-  EXPECT_EQ(verdict(claim_of(Bound::kEqual, 3, 0.5), {3.5}), Verdict::kReached);
-  EXPECT_EQ(verdict(claim_of(Bound::kEqual, 3, 0.5), {2.5}), Verdict::kReached);
-  EXPECT_EQ(verdict(claim_of(Bound::kEqual, 3, 0.5), {2.4}), Verdict::kMissed);
-  EXPECT_EQ(verdict(claim_of(Bound::kFluid, 3, 0.5), {3.6}), Verdict::kMissed);
-}
-
-TEST(Verdict, ComparesTheWorstSeedWhereAskedTo) {
-  PublishedClaim most = claim_of(Bound::kAtMost, 3);
-  most.worst = true;
-  EXPECT_EQ(verdict(most, {1, 5}), Verdict::kMissed);
-  EXPECT_EQ(verdict(most, {1, 3}), Verdict::kReached);
-  PublishedClaim equal = claim_of(Bound::kEqual, 3, 1);
-  equal.worst = true;
-  EXPECT_EQ(verdict(equal, {1, 5}), Verdict::kMissed);
-  EXPECT_EQ(verdict(equal, {2, 4}), Verdict::kReached);
-}
-
-TEST(Verdict, IsATieWhereWhatIsExpectedLiesAmongTheSeeds) {
-  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {2, 3.1}), Verdict::kTied);
-  EXPECT_EQ(verdict(claim_of(Bound::kAtLeast, 3), {2, 2.9}), Verdict::kMissed);
-  EXPECT_EQ(verdict(claim_of(Bound::kAtMost, 3), {2.9, 4}), Verdict::kTied);
-  PublishedClaim worst = claim_of(Bound::kAtMost, 3);
-  worst.worst = true;
-  EXPECT_EQ(verdict(worst, {2.9, 4}), Verdict::kMissed);
-}
-
-TEST(Verdict, IsThatNoPolicyCanWhereABoundForbidsIt) {
-  const PublishedClaim claim = claim_of(Bound::kAtLeast, 3);
-  EXPECT_EQ(judge(claim, {1}, 3, 2.9).verdict, Verdict::kImpossible);
-  EXPECT_EQ(judge(claim, {1}, 3, 3.1).verdict, Verdict::kMissed);
-  EXPECT_EQ(judge(claim, {3}, 3, 2.9).verdict, Verdict::kReached);  // the bound is a mean, too
-  EXPECT_EQ(judge(claim, {1}, std::nullopt, 2.9).verdict, Verdict::kMeasured);
-}
-
-TEST(Verdict, IsNoneWhereNothingIsExpected) {
-  EXPECT_EQ(verdict(claim_of(Bound::kNone, 0), {7}), Verdict::kMeasured);
-}
-
-TEST(Verdict, IsNoneInACaseWithoutExpectation) {
-  const PublishedClaim claim = claim_of(Bound::kAtMost, 3);
-  EXPECT_EQ(judge(claim, {7}, std::nullopt).verdict, Verdict::kMeasured);
-}
-
-TEST(Verdict, AllowsAPartOfWhatIsExpected) {
-  PublishedClaim claim = claim_of(Bound::kEqual, 20);
-  claim.tolerance_percent = 10;
-  EXPECT_EQ(verdict(claim, {22}), Verdict::kReached);
-  EXPECT_EQ(verdict(claim, {22.1}), Verdict::kMissed);
-  EXPECT_EQ(verdict(claim, {18}), Verdict::kReached);
-  EXPECT_EQ(verdict(claim, {17.9}), Verdict::kMissed);
-}
-
-TEST(Verdict, OfATextIsEquality) {
-  PublishedClaim claim = claim_of(Bound::kText, 0);
-  claim.expected_text = "B A A";
-  EXPECT_EQ(judge_text(claim, "B A A").verdict, Verdict::kReached);
-  EXPECT_EQ(judge_text(claim, "B A B").verdict, Verdict::kMissed);
-  claim.bound = Bound::kNone;
-  EXPECT_EQ(judge_text(claim, "B").verdict, Verdict::kMeasured);
-}
-
 ExperimentResult result_with(std::vector<std::string> labels, std::vector<Judgement> outcomes) {
   ExperimentResult result;
   result.experiment.name = "e";
@@ -100,6 +30,7 @@ ExperimentResult result_with(std::vector<std::string> labels, std::vector<Judgem
     result.experiment.cases.push_back({label, "1xV100:4", {}, {{"a", "fifo"}}});
   }
   result.experiment.claims = {claim_of(Bound::kAtMost, 3)};
+  result.seeds = {1};
   result.outcomes = {std::move(outcomes)};
   return result;
 }
@@ -111,7 +42,7 @@ TEST(Report, HasARowForEachClaim) {
             "e: Title\n"
             "claim     expected  ours              verdict\n"
             "it gains  ≤ 3 %     1.5 [1.0, 2.0] %  reached\n"
-            "1 of 1 reached\n");
+            "our targets: 1 of 1 reached\n");
 }
 
 TEST(Report, CountsWhatNoPolicyCanApart) {
@@ -123,7 +54,7 @@ TEST(Report, CountsWhatNoPolicyCanApart) {
             "case  gain, %\n"
             "x     4.0 (≤ 3, possible 3.5) ⊘\n"
             "y     3.2 [2.0, 4.5] (≤ 3, possible 2.0) ≈\n"
-            "0 of 1 reached, 1 tied, 1 that no policy can\n");
+            "our targets: 0 of 1 reached, 1 undecided, 1 that no policy can\n");
 }
 
 TEST(Report, HasARowForEachCase) {
@@ -138,7 +69,7 @@ TEST(Report, HasARowForEachCase) {
             "x     4.0 (≤ 3) ✗\n"
             "y     skipped\n"
             "skipped: no data\n"
-            "0 of 1 reached, 1 not measured\n");
+            "our targets: 0 of 1 reached, 1 not measured\n");
 }
 
 TEST(Report, LeavesOutWhatACaseDoesNotExpect) {
@@ -152,14 +83,14 @@ TEST(Report, LeavesOutWhatACaseDoesNotExpect) {
             "case  gain, %\n"
             "x     4.1 (4 ± 10 %) ✓\n"
             "y     9.0\n"
-            "1 of 1 reached\n");
+            "our targets: 1 of 1 reached\n");
   result = result_with({""}, {judge(claim, {4.1}, 4)});
   result.experiment.claims = {claim};
   EXPECT_EQ(result_text(result, TextStyle::kPlain),
             "e: Title\n"
             "claim     expected    ours   verdict\n"
             "it gains  4 % ± 10 %  4.1 %  reached\n"
-            "1 of 1 reached\n");
+            "our targets: 1 of 1 reached\n");
 }
 
 TEST(Report, HasARowForEachClaimWhereThereAreFewerCases) {
@@ -174,7 +105,7 @@ TEST(Report, HasARowForEachClaimWhereThereAreFewerCases) {
             "figure   x\n"
             "gain, %  1.0 (≤ 3) ✓\n"
             "loss, %  7.0\n"
-            "1 of 1 reached\n");
+            "our targets: 1 of 1 reached\n");
 }
 
 TEST(Report, IsAPage) {
@@ -187,7 +118,7 @@ TEST(Report, IsAPage) {
       "Why?\n"
       "\n"
       "- Source: Paper\n"
-      "- Run: `fairlead reproduce e --out out/e`; cluster `1xV100:4`; *a*: `fifo`; 1 seed; "
+      "- Run: `fairlead reproduce e --out out/e`; cluster `1xV100:4`; *a*: `fifo`; seed 1; "
       "2.5 h\n"
       "\n"
       "| claim | expected | ours | verdict |\n"
@@ -196,16 +127,39 @@ TEST(Report, IsAPage) {
       << page;
 }
 
+TEST(Report, CountsEachKindOfClaimsApart) {
+  ExperimentResult result = result_with({""}, {judge(claim_of(Bound::kAtMost, 3), {1}, 3)});
+  for (const ClaimKind kind : {ClaimKind::kNumber, ClaimKind::kIdentity}) {
+    PublishedClaim claim = claim_of(Bound::kAtMost, 3);
+    claim.kind = kind;
+    result.experiment.claims.push_back(claim);
+    result.outcomes.push_back({judge(claim, {4}, 3)});
+  }
+  EXPECT_TRUE(result_text(result, TextStyle::kPlain)
+                  .ends_with("published numbers: 0 of 1 reached\n"
+                             "our targets: 1 of 1 reached\n"
+                             "identities: 0 of 1 reached\n"));
+  EXPECT_NE(results_page({result, result})
+                .find("| **all** |  | 0 of 2 reached |  | 2 of 2 reached | 0 of 2 reached |"),
+            std::string::npos);
+}
+
 TEST(Report, IsJson) {
   const ExperimentResult result =
-      result_with({""}, {judge(claim_of(Bound::kAtMost, 3), {1, 2}, 3)});
+      result_with({""}, {judge(claim_of(Bound::kAtMost, 3), {1, 2, 1.5}, 3)});
   const auto value = nlohmann::json::parse(results_json({result}));
   const auto& claim = value["experiments"][0]["claims"][0];
   EXPECT_EQ(claim["bound"], "at_most");
   EXPECT_EQ(claim["outcomes"][0]["mean"], 1.5);
+  // 1.5 -+ 4.303 * 0.5 / sqrt(3)
+  EXPECT_NEAR(claim["outcomes"][0]["interval"][0].get<double>(), 0.258, 0.001);
+  EXPECT_NEAR(claim["outcomes"][0]["interval"][1].get<double>(), 2.742, 0.001);
   EXPECT_EQ(claim["outcomes"][0]["expected"], 3);
   EXPECT_EQ(claim["outcomes"][0]["verdict"], "reached");
-  EXPECT_EQ(value["experiments"][0]["reached"], 1);
+  EXPECT_EQ(claim["kind"], "target");
+  const auto& verdicts = value["experiments"][0]["verdicts"];
+  EXPECT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts["target"]["reached"], 1);
 }
 
 TEST(Report, ListsTheMeasuresOfAllPoliciesByCase) {

@@ -88,6 +88,40 @@ TEST_F(ReproduceTest, RunsOneSeedOfEachForAFirstLook) {
   EXPECT_TRUE(std::filesystem::exists(path("out/mine/las/summary.json")));
 }
 
+// 200 seconds on one GPU under fifo, and the same on other GPUs.
+TEST_F(ReproduceTest, RunsOtherJobsAndSeeds) {
+  write_experiment(
+      "kind: number\n"
+      "seeds: 3\n"
+      "cases:\n"
+      "  - {label: one}\n"
+      "  - {label: same, workload: {users: [{name: ann, duration_h: 2}]}}\n"
+      "  - {label: two, cluster: \"1xV100:2\"}\n"
+      "claims:\n"
+      "  - {claim: c, figure: summary, key: makespan_s, policy: fifo, expect: [200, 7200, 100]}\n"
+      "  - {claim: d, figure: gain, user: ann, policy: las, against: fifo, expect: fluid}\n");
+  write("jobs.csv", "job,gpus,submit_s,duration_s\na,1,0,100\nb,1,0,100\n");
+  const Ended ended = fairlead("reproduce mine.yaml --seeds 6-7 --trace jobs.csv --out out");
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("published numbers: 2 of 2 reached, 2 not measured"), std::string::npos)
+      << ended.out;
+  EXPECT_EQ(files("out/mine"), (std::vector<std::string>{"case-1", "case-2"}));
+  EXPECT_EQ(files("out/mine/case-2/las"), (std::vector<std::string>{"seed-6", "seed-7"}));
+  EXPECT_NE(read("out/reproduction.md").find("; seeds 6 to 7;"), std::string::npos);
+}
+
+TEST_F(ReproduceTest, RunsMoreSeedsWhereAFigureVaries) {
+  write_experiment(
+      "seeds: 3\n"
+      "cases: [{label: drawn, workload: {generate: {jobs: 5}}}]\n"
+      "claims:\n"
+      "  - {claim: c, figure: summary, key: makespan_s, policy: fifo, at_most: 1}\n");
+  ASSERT_EQ(fairlead("reproduce mine.yaml --out out").exit_code, 0);
+  const json result = read_json("out/reproduction.json")["experiments"][0];
+  EXPECT_EQ(result["seeds"].size(), 20u);
+  EXPECT_EQ(result["claims"][0]["outcomes"][0]["values"].size(), 20u);
+}
+
 TEST_F(ReproduceTest, SkipsWhatNeedsPublicTracesThatAreNotThere) {
   write_experiment("cases:\n  - {label: one, workload: {shared: data/none.csv}}\n" +
                    std::string(kClaims));
@@ -123,6 +157,13 @@ TEST_F(ReproduceTest, RefusesWhatItCannotRunBeforeItRunsAny) {
   const Ended ended = fairlead("reproduce mine.yaml --out out");
   EXPECT_EQ(ended.exit_code, 2);
   EXPECT_EQ(ended.errors, "fairlead: mine.yaml:13:36: no such file: gone.csv\n");
+  write_experiment(kClaims);
+  for (const char* arguments :
+       {"--seeds 7-6", "--seeds x", "--seeds 1-2000", "--quick --seeds 2", "--trace gone.csv"}) {
+    EXPECT_EQ(fairlead(std::string("reproduce mine.yaml --out out ") + arguments).exit_code, 2)
+        << arguments;
+    EXPECT_EQ(files("out"), std::vector<std::string>()) << arguments;
+  }
 }
 
 TEST_F(ReproduceTest, HasAFolderAndJsonWhereNoneAreNamed) {

@@ -1,0 +1,33 @@
+// The runs of an experiment in child processes, and the verdicts on its claims.
+#pragma once
+
+#include "fairlead/base/result.h"
+#include "fairlead/compare/child_runs.h"
+#include "fairlead/experiment/report.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+namespace fairlead {
+
+struct ExperimentRun {
+  ExperimentResult result;
+  std::vector<ChildRun>
+      pages;  // `fairlead report FOLDER` for each case that has results; they ended
+};
+
+// Runs all policies in all cases, in result folders below OUT/NAME as docs/formats.md lists them. If `seeds` is empty,
+// these are the experiment's, and then more if the interval of a judged figure is wide (seeds_needed). Calls `starts`
+// with the number of runs before they start. Errors: a trace or folder cannot be written, or no process be started. A
+// run that fails is a verdict.
+Result<ExperimentRun> run_experiment(const Experiment& experiment, const std::filesystem::path& out,
+                                     std::vector<std::uint64_t> seeds,
+                                     const std::function<void(std::size_t)>& starts);
+
+// Returns the experiment with the jobs of a file instead of its own. If cases then differ in
+// nothing, the first stays. Errors: the file does not exist, or the experiment has no trace to replace.
+Result<Experiment> with_trace(Experiment experiment, const std::filesystem::path& trace);
+
+}  // namespace fairlead
