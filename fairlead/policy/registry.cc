@@ -2,6 +2,7 @@
 
 #include "fairlead/base/nearest.h"
 #include "fairlead/base/parse.h"
+#include "fairlead/policy/kit/upgrading.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
@@ -267,7 +268,11 @@ PlacementTraits placement_traits(const PolicyOptions& options, std::string_view 
 
 Result<std::unique_ptr<Policy>> PolicyChoice::make() const {
   FL_TRY_ASSIGN(policy, entry->make(options));
-  policy->set_traits(std::make_shared<const PlacementTraits>(entry->traits(options)));
+  const PlacementTraits traits = entry->traits(options);
+  if (options.has(kUpgradeOption.name) && options.flag(kUpgradeOption.name)) {
+    policy = std::make_unique<Upgrading>(std::move(policy), traits.placement);
+  }
+  policy->set_traits(std::make_shared<const PlacementTraits>(traits));
   return policy;
 }
 

@@ -97,6 +97,13 @@ inline constexpr OptionSpec kMixedOption =
                 "Let a gang mix GPU types where no type has enough, under a placement that can; by "
                 "default it waits for GPUs of one type (ours).");
 
+// Whether jobs are placed on and moved to the fastest free GPU types: kit/upgrading.h. Policies that have this option are
+// wrapped by the registry.
+inline constexpr OptionSpec kUpgradeOption = flag_option(
+    "upgrade", "false",
+    "Start jobs on the fastest free GPU type, and move a job when a faster one is free; "
+    "by default any type will do, as published (ours).");
+
 // Options that were checked against their specs; every spec has a value.
 class PolicyOptions {
  public:

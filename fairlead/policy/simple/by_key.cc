@@ -77,10 +77,12 @@ constexpr OptionSpec kSjfOptions[] = {
 constexpr OptionSpec kTiresiasOptions[] = {
     placement_option("count", "Placement of a gang; the default is the Tiresias simulator's."),
     kMixedOption,
+    kUpgradeOption,
 };
 constexpr OptionSpec kLasOptions[] = {
     kTiresiasOptions[0],
     kTiresiasOptions[1],
+    kTiresiasOptions[2],
     choice_option(
         "attained", "gpu-time", "gpu-time/time",
         "Attained service: GPUs x running time (Tiresias' two-dimensional LAS), or running time."),

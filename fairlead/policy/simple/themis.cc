@@ -197,6 +197,7 @@ class Themis : public Policy {
 constexpr OptionSpec kOptions[] = {
     placement_option("best-fit", "Placement of a gang; the default keeps gangs together (ours)."),
     kMixedOption,
+    kUpgradeOption,
     integer_option("lease_s", "1200", "seconds", 1, 86'400,
                    "Time between two ends of all leases; the default is the paper's lease."),
     real_option("f", "0.8", "", 0, 1,

@@ -428,6 +428,7 @@ constexpr OptionSpec kOptions[] = {
                   "Placement of a gang, or skew: consolidate for jobs of skewed models, best-fit "
                   "for others; the default is the Tiresias simulator's."),
     kMixedOption,
+    kUpgradeOption,
     real_option(
         "skew", "0.4", "", 0, 1,
         "With placement=skew: a model is skewed if more than this fraction of its exchange is "

@@ -167,13 +167,16 @@ class Bed:
                               capture_output=True, text=True, check=True).stdout
 
     def budget(self, ask, least):
-        """Creates a PodDisruptionBudget: the number of a running job's pods that must stay. It applies on return."""
+        """Creates a PodDisruptionBudget: the number of a running job's pods that must stay. It applies on return. A
+        budget of none may apply earlier, so the pods may be gone on return."""
         path = f"/apis/policy/v1/namespaces/{ask.user}/poddisruptionbudgets"
         selector = {"matchLabels": {"job-name": ask.name}}
         with contextlib.suppress(Failed):
             self.api.do("POST", path, {"metadata": {"name": ask.name}, "spec": {"selector": selector}})
         self.api.patch(f"{path}/{ask.name}", {"spec": {"minAvailable": least}})
         status = lambda: self.api.get(f"{path}/{ask.name}")["status"]
+        if least == 0:
+            return
         allowed = ask.pods - least
         until(lambda: status().get("disruptionsAllowed") == allowed and status().get("currentHealthy") == ask.pods, 30,
               lambda: f"the budget allows {allowed}: {status()}")
