@@ -153,13 +153,9 @@ std::string figures_help() {
   return text;
 }
 
-Status reproduce(const Flags& flags) {
-  if (flags.list) return print_list(flags.json);
-  FL_TRY_ASSIGN(experiments, load_experiments(flags));
-  FL_TRY_ASSIGN(seeds, seeds_of(flags));
-  FolderLock lock;  // released after `folder` removed the remains of an error
-  FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
-  FL_TRY(lock.take(flags.out));
+Result<std::vector<ExperimentResult>> run_all(const std::vector<Experiment>& experiments,
+                                              const Flags& flags,
+                                              const std::vector<std::uint64_t>& seeds) {
   std::vector<ExperimentResult> results;
   for (const Experiment& experiment : experiments) {
     if (!flags.json && !results.empty()) fmt::print("\n");
@@ -167,6 +163,17 @@ Status reproduce(const Flags& flags) {
     std::fflush(stdout);
     results.push_back(std::move(result));
   }
+  return results;
+}
+
+Status reproduce(const Flags& flags) {
+  if (flags.list) return print_list(flags.json);
+  FL_TRY_ASSIGN(experiments, load_experiments(flags));
+  FL_TRY_ASSIGN(seeds, seeds_of(flags));
+  FolderLock lock;  // released after `folder` removed the remains of an error
+  FL_TRY_ASSIGN(folder, ResultFolder::open(flags.out));
+  FL_TRY(lock.take(flags.out));
+  FL_TRY_ASSIGN(results, run_all(experiments, flags, seeds));
   const std::string page = results_page(results);
   FL_TRY(write_file(folder.file("reproduction.json"), results_json(results)));
   FL_TRY(write_file(folder.file("reproduction.md"), page));
