@@ -31,8 +31,9 @@ struct Batch {
   std::span<const UserSpec> users{};    // new ones, in order of their rows
   std::span<const NodeJoin> nodes{};  // new ones, in order of their rows; Cluster::can_add is true
   std::span<const JobSpec> jobs{};    // jobs of the arrivals among the events, in order
-  std::span<const Event> events{};    // ordered by EventKind, then by id
-  bool ended = false;                 // nothing will ever happen again
+  // Ordered by EventKind, then by id; but kHeld of a job that comes held follows its kArrived.
+  std::span<const Event> events{};
+  bool ended = false;  // nothing will ever happen again
 };
 
 // The new speed of a job that keeps its gang.

@@ -171,7 +171,7 @@ class Engine {
   bool apply_node_event(const Event& event);
   bool arrive(JobSpec spec);
   bool finish(const Event& event);
-  bool cancel(JobId job);
+  bool cancel(const Event& event);
   bool hold_back(JobId job);
   bool release(JobId job);
   bool evict(const Event& event);

@@ -104,7 +104,7 @@ bool Engine::apply_job_event(const Event& event) {
     case EventKind::kFailed:
       return finish(event);
     case EventKind::kCancelled:
-      return cancel(event.job);
+      return cancel(event);
     case EventKind::kHeld:
       return hold_back(event.job);
     case EventKind::kReleased:
@@ -205,12 +205,13 @@ bool Engine::finish(const Event& event) {
   return true;
 }
 
-bool Engine::cancel(JobId job) {
+bool Engine::cancel(const Event& event) {
+  const JobId job = event.job;
   if (!jobs_.is_here(job)) return false;
   const bool was_held = jobs_.state[job] == JobState::kHeld;
   if (jobs_.state[job] == JobState::kRunning) stop_now(job, StopCause::kCancelled);
   standstill_.on_end();
-  log(record::Cancelled{job});
+  log(record::Cancelled{job, event.reason});
   if (!was_held) news_.push_back(job_news(EventKind::kCancelled, job));
   return true;
 }
@@ -221,7 +222,12 @@ bool Engine::hold_back(JobId job) {
   if (was_held && tables_.held_until[job] == Time::never()) return false;
   if (jobs_.state[job] == JobState::kRunning) stop_now(job, StopCause::kHeld);
   log(record::Held{job});
-  if (!was_held) news_.push_back(job_news(EventKind::kCancelled, job));
+  // A policy does not hear of a job that comes and is held at once.
+  const auto is_arrival = [&](const Event& news) {
+    return news.kind == EventKind::kArrived && news.job == job;
+  };
+  if (!was_held && std::erase_if(news_, is_arrival) == 0)
+    news_.push_back(job_news(EventKind::kCancelled, job));
   return true;
 }
 

@@ -29,10 +29,16 @@ Batch Inbox::take(Time now, Time present) {
   jobs_.clear();
   events_.clear();
   texts_.clear();
-  std::ranges::stable_sort(events_told_, {}, [](const Event& event) {
-    return std::tuple(event.kind, event.job.row(), event.node.row(), event.user.row());
-  });
   std::ranges::stable_sort(jobs_told_, {}, &JobSpec::job);
+  // The hold of a job that comes held follows its arrival.
+  const auto kind_of = [&](const Event& event) {
+    const bool comes_held = event.kind == EventKind::kHeld &&
+                            std::ranges::binary_search(jobs_told_, event.job, {}, &JobSpec::job);
+    return comes_held ? EventKind::kArrived : event.kind;
+  };
+  std::ranges::stable_sort(events_told_, {}, [&](const Event& event) {
+    return std::tuple(kind_of(event), event.job.row(), event.node.row(), event.user.row());
+  });
   return {.now = now,
           .present = present,
           .users = users_told_,

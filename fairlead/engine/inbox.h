@@ -20,7 +20,7 @@ class Inbox {
   void add(const UserSpec& user) { users_.push_back(user); }
   // REQUIRES: the name of the node is valid as long as this object.
   void add(const NodeJoin& node) { nodes_.push_back(node); }
-  // Adds a job and its kArrived event.
+  // Adds a job and its kArrived event. If a kHeld event of the job follows, the job comes held.
   void add(const JobSpec& job) {
     jobs_.push_back(job);
     add(Event{.kind = EventKind::kArrived, .job = job.job});

@@ -34,8 +34,8 @@ void RecordedRun::on(const Record& record) {
             rejected.asked.keep_texts(keep_text);
             rejected.reason = keep(rejected.reason);
           },
-          [&](OneOf<record::Failed, record::StopFailed, record::StartFailed, record::Cordoned> auto&
-                  what) { what.reason = keep(what.reason); },
+          [&](OneOf<record::Failed, record::Cancelled, record::StopFailed, record::StartFailed,
+                    record::Cordoned> auto& what) { what.reason = keep(what.reason); },
           [&](record::Forgotten& forgotten) { forgotten.model = keep(forgotten.model); },
           [&](record::Place& place) {
             place.gang = gangs_.emplace_back(place.gang.begin(), place.gang.end());
@@ -237,7 +237,10 @@ class RecordedWorld : public Backend {
     add_job(EventKind::kFailed, failed.job);
     events_.back().reason = failed.reason;
   }
-  void add(const record::Cancelled& cancelled) { add_job(EventKind::kCancelled, cancelled.job); }
+  void add(const record::Cancelled& cancelled) {
+    add_job(EventKind::kCancelled, cancelled.job);
+    events_.back().reason = cancelled.reason;
+  }
   void add(const record::Held& held) { add_job(EventKind::kHeld, held.job); }
   void add(const record::Released& released) { add_job(EventKind::kReleased, released.job); }
   void add(const record::Evicted& evicted) {

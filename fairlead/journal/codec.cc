@@ -203,6 +203,21 @@ void get(Reader& in, record::Stop& stop, Storage&) {
   stop.cause = static_cast<StopCause>(flags >> 1);
 }
 
+// If there is a reason, no job comes first.
+void put(Writer& out, const record::Cancelled& cancelled) {
+  if (!cancelled.reason.empty()) out.id(JobId());
+  out.id(cancelled.job);
+  if (!cancelled.reason.empty()) out.text(cancelled.reason);
+}
+
+void get(Reader& in, record::Cancelled& cancelled, Storage& storage) {
+  cancelled.job = in.id<JobId>();
+  if (!cancelled.job.is_none()) return;
+  cancelled.job = in.id<JobId>();
+  cancelled.reason = storage.texts[2] = in.text();
+  if (cancelled.reason.empty()) in.fail();
+}
+
 void put(Writer& out, const record::Snapshot& snapshot) {
   out.text(snapshot.policy);
   out.text(snapshot.options);

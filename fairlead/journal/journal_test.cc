@@ -80,12 +80,11 @@ std::string text_of(const record::End& end) {
 std::string text_of(const OneOf<record::GpusDown, record::GpusUp, record::Closed> auto& what) {
   return fmt::format("node {} GPUs {:x}", what.node.row(), what.gpus);
 }
-std::string text_of(
-    const OneOf<record::Finished, record::Cancelled, record::Held, record::Released> auto& what) {
+std::string text_of(const OneOf<record::Finished, record::Held, record::Released> auto& what) {
   return fmt::format("job {}", what.job.row());
 }
-std::string text_of(const record::Failed& failed) {
-  return fmt::format("job {} {}", failed.job.row(), failed.reason);
+std::string text_of(const OneOf<record::Failed, record::Cancelled> auto& what) {
+  return fmt::format("job {} {}", what.job.row(), what.reason);
 }
 std::string text_of(const record::Stop& stop) {
   return fmt::format("job {} {} {}", stop.job.row(), static_cast<int>(stop.cause),
@@ -280,6 +279,16 @@ TEST(Journal, EveryCauseOfAStopComesBackAndOldOnesHaveTheirOldBytes) {
   bytes.back() = 2 * kStopCauses;
   Rendered back;
   EXPECT_EQ(decode_journal(Reader(bytes), back).error().message, "record 1: cut off or damaged");
+}
+
+TEST(Journal, ACancellationMayHaveAReasonAndCostsNothingWithoutOne) {
+  const Record plain{{6}, record::Cancelled{JobId(4)}};
+  const Record because{{6}, record::Cancelled{JobId(4), "job 3 failed"}};
+  const Record end{{7}, record::End{}};
+  EXPECT_EQ(encode({plain}).size(), 3U);  // the kind, the time and the job
+  Rendered back;
+  ASSERT_TRUE(decode_journal(Reader(encode({plain, because, end})), back).has_value());
+  EXPECT_EQ(back.lines, render_all({plain, because, end}));
 }
 
 TEST(Journal, AReportOfNothingLeftOrLessIsRefused) {

@@ -132,7 +132,11 @@ struct Failed {
 
 struct Cancelled {
   JobId job;
-  static void fields(auto& self, auto& visit) { visit("job", self.job); }
+  std::string_view reason{};  // empty: its user or an operator asked for it
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit.unless(std::string_view(), "reason", self.reason);
+  }
 };
 
 struct Evicted {  // the job lost its gang with a node
