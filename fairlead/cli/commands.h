@@ -53,6 +53,7 @@ Command add_tracker(CLI::App& root, const std::vector<std::string>& words);
 Command add_ps(CLI::App& root);
 Command add_top(CLI::App& root);
 Command add_page(CLI::App& root);
+Command add_usage(CLI::App& root);
 Command add_logs(CLI::App& root);
 Command add_why(CLI::App& root);
 Command add_when(CLI::App& root);

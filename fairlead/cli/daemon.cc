@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <pwd.h>
@@ -125,6 +126,22 @@ Result<std::int64_t> Daemon::job_named(const std::string& text) {
     if (!answers.empty()) return answers.back().id;
   }
   return input_error("no job of yours has that name; `fairlead ps -a` lists them: {}", text);
+}
+
+Result<std::vector<std::int64_t>> Daemon::jobs_named(const std::string& text) {
+  const std::size_t dash = std::min(text.find('-'), text.size());
+  const auto first = parse_integer(std::string_view(text).substr(0, dash));
+  const auto last = parse_integer(std::string_view(text).substr(std::min(dash + 1, text.size())));
+  if (!first || !last) {
+    FL_TRY_ASSIGN(id, job_named(text));
+    return std::vector<std::int64_t>{id};
+  }
+  constexpr std::int64_t kRangeMax = 100'000;  // jobs that one command can name
+  if (*last < *first || *last - *first >= kRangeMax)
+    return input_error("a range of jobs is like 12-31: {}", text);
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = *first; id <= *last; ++id) ids.push_back(id);
+  return ids;
 }
 
 Status Daemon::ask_end(std::int64_t id) { return client_->send("GET", job_target(id, "end")); }

@@ -57,6 +57,8 @@ class Daemon : public DaemonQueries {
   // Returns the number of a job given by number or by name: the only unfinished job of the user with that name, or
   // otherwise the latest. Error: there is none, or there are several.
   Result<std::int64_t> job_named(const std::string& text);
+  // Returns the numbers of jobs given by a range, "12-31", or otherwise the number of job_named().
+  Result<std::vector<std::int64_t>> jobs_named(const std::string& text);
   Result<JobAnswer> job(std::int64_t id);
 
   // Asks for the end of a job; client().descriptor() is readable once take_end() need not wait.

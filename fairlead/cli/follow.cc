@@ -35,6 +35,7 @@ class Log {
     if (descriptor_ < 0 && errno == ENOENT) return {};
     std::array<char, 1 << 16> bytes;
     for (;;) {
+      skip_hole();
       const ssize_t count = descriptor_ < 0 ? -1 : ::read(descriptor_, bytes.data(), bytes.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return run_error("cannot read {}: {}", path_, std::strerror(errno));
@@ -48,6 +49,17 @@ class Log {
   }
 
  private:
+  // Goes on behind a part that the daemon has removed, because the log was too long. Keeps errno, which may have the error
+  // of a write.
+  void skip_hole() const {
+    const int before = errno;
+    const off_t at = descriptor_ < 0 ? -1 : ::lseek(descriptor_, 0, SEEK_CUR);
+    const off_t data = at < 0 ? -1 : ::lseek(descriptor_, at, SEEK_DATA);
+    if (data > at) note("{} bytes of the output were removed, because it is too long", data - at);
+    if (data < 0 && at >= 0) ::lseek(descriptor_, at, SEEK_SET);
+    errno = before;
+  }
+
   std::string path_;
   int descriptor_ = -1;
 };

@@ -1,5 +1,6 @@
 #include "fairlead/cli/forecast_text.h"
 
+#include "fairlead/base/printable.h"
 #include "fairlead/cli/folder_lock.h"
 #include "fairlead/cli/live_text.h"
 #include "fairlead/cli/run.h"

@@ -1,5 +1,6 @@
 // `fairlead import slurm | kubernetes`: a cluster, its log and its queue as files that the other commands read.
 
+#include "fairlead/base/printable.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/saved_queue.h"

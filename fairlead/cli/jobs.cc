@@ -40,15 +40,19 @@ struct ActionFlags {
 Status act(const ActionFlags& flags, const std::string& action) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   Status first;
-  for (const std::string& job : flags.jobs) {
-    const Status status = [&]() -> Status {
-      FL_TRY_ASSIGN(id, daemon.job_named(job));
-      FL_TRY(daemon.post(job_target(id, action)));
-      return {};
-    }();
-    if (status) continue;
-    if (!first) fmt::print(stderr, "fairlead: {}\n", status.error().message);
-    if (first) first = status;
+  const auto note = [&](const Error& error) {
+    if (!first) fmt::print(stderr, "fairlead: {}\n", error.message);
+    if (first) first = tl::unexpected(error);
+  };
+  for (const std::string& jobs : flags.jobs) {
+    const auto ids = daemon.jobs_named(jobs);
+    if (!ids) {
+      note(ids.error());
+      continue;
+    }
+    for (const std::int64_t id : *ids) {
+      if (const auto answer = daemon.post(job_target(id, action)); !answer) note(answer.error());
+    }
   }
   return first;
 }
@@ -74,9 +78,10 @@ std::vector<Command> add_job_actions(CLI::App& root) {
   for (const auto& [name, help] : actions) {
     CLI::App* app = root.add_subcommand(name, help);
     const auto flags = std::make_shared<ActionFlags>();
-    app->add_option("JOB", flags->jobs, kJobHelp)->required();
+    app->add_option("JOB", flags->jobs, fmt::format("{}; or a range of numbers", kJobHelp))
+        ->required();
     add_socket_flag(*app, flags->socket);
-    app->footer(fmt::format("Example:\n  fairlead {} 12 13\n", name));
+    app->footer(fmt::format("Example:\n  fairlead {} 12 14-20\n", name));
     commands.push_back({app, [flags, name = name] { return act(*flags, name); }});
   }
   return commands;

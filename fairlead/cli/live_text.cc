@@ -1,5 +1,7 @@
 #include "fairlead/cli/live_text.h"
 
+#include "fairlead/base/printable.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

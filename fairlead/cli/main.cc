@@ -41,10 +41,10 @@ std::vector<CLI::App*> all_of(CLI::App& app) {
 
 // `words`: of the command line behind --.
 std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>& words) {
-  std::vector<Command> commands = {
-      add_run(root, words), add_submit(root, words), add_ps(root),  add_top(root),
-      add_page(root),       add_logs(root),          add_why(root), add_when(root),
-      add_whatif(root),     add_tracker(root, words)};
+  std::vector<Command> commands = {add_run(root, words), add_submit(root, words), add_ps(root),
+                                   add_top(root),        add_page(root),          add_usage(root),
+                                   add_logs(root),       add_why(root),           add_when(root),
+                                   add_whatif(root),     add_tracker(root, words)};
   for (Command& command : add_job_actions(root)) commands.push_back(std::move(command));
   for (Command& command : add_users_and_gpus(root)) commands.push_back(std::move(command));
   commands.push_back(add_serve(root));

@@ -1,5 +1,6 @@
 // `fairlead models`: shows and checks the tables of models and of GPU types, and the speeds that a daemon has learned.
 
+#include "fairlead/base/printable.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/live_text.h"

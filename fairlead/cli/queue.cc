@@ -1,6 +1,7 @@
 // `fairlead ps | top | users | gpus`: who has the GPUs.
 
 #include "fairlead/base/parse.h"
+#include "fairlead/base/printable.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"

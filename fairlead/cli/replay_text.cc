@@ -1,5 +1,6 @@
 #include "fairlead/cli/replay_text.h"
 
+#include "fairlead/base/printable.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/table.h"
 

@@ -1,6 +1,7 @@
 #include "fairlead/cli/saved_queue.h"
 
 #include "fairlead/base/file.h"
+#include "fairlead/base/printable.h"
 #include "fairlead/base/time_text.h"
 #include "fairlead/cli/folder_lock.h"
 #include "fairlead/input/cluster_file.h"

@@ -39,6 +39,7 @@ struct Flags {
   std::string http;
   std::string policy;
   double grace_s = 60;
+  std::uint64_t log_mb = 1000;
   std::uint64_t seed = 0;
   bool use_signals = false;
   bool has_no_hook = false;
@@ -82,6 +83,8 @@ Result<RealIoOptions> io_options(const Flags& flags) {
   options.folder = flags.folder.empty() ? default_folder() : std::filesystem::path(flags.folder);
   options.socket = flags.socket;
   options.use_cgroups = !flags.use_signals;
+  constexpr std::uint64_t kMb = 1'000'000;
+  options.log_bytes = flags.log_mb * kMb;
   if (!options.socket.empty()) return options;
   const bool is_system = ::geteuid() == 0 && flags.folder.empty();
   if (!is_system) return options;
@@ -252,6 +255,11 @@ Command add_serve(CLI::App& root) {
                   "time for a job that must move to write a checkpoint, from SIGTERM to SIGKILL")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  add_whole_number(
+      *app, "--log-mb", flags->log_mb,
+      "megabytes of the disk that the log of a job may have; the older part of a longer "
+      "one is removed (0: any number)")
       ->capture_default_str();
   add_whole_number(*app, "--seed", flags->seed, "seed of all random draws of the policy")
       ->capture_default_str();

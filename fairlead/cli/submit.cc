@@ -1,12 +1,15 @@
 // `fairlead run | submit`: a command as a job.
 
 #include "fairlead/base/parse.h"
+#include "fairlead/base/printable.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/follow.h"
 #include "fairlead/cli/live_text.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/cli/session.h"
+#include "fairlead/cli/tasks.h"
+#include "fairlead/serve/command_model.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +20,7 @@
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -27,12 +31,14 @@ using nlohmann::json;
 const std::vector<std::string> kMoves = {"yes", "no", "auto"};
 
 struct Flags {
-  std::string socket, name, model, time, limit, checkpoint_every;
+  std::string socket, name, model, time, limit, idle_end, checkpoint_every;
   std::int64_t gpus = 1;
   std::int64_t processes = 1;
   std::int64_t retries = 0;
   std::vector<std::string> types;
   std::string copies, moves;
+  std::vector<std::string> after, after_ok;
+  TaskFlags tasks{};  // `submit` alone
   std::int64_t round_steps = 0;
   bool is_plain = false;
   bool has_no_hook = false;
@@ -55,6 +61,9 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("TIME");
   app.add_option("--limit", flags.limit,
                  "how long it may have GPUs, all of its turns together; then it is ended")
+      ->type_name("TIME");
+  app.add_option("--idle-end", flags.idle_end,
+                 "cancel it once all of its GPUs have been idle for so long, at least 10m")
       ->type_name("TIME");
   app.add_option("--retries", flags.retries, "number of restarts if it fails (default: 0)")
       ->check(at_least(0))
@@ -81,6 +90,14 @@ void add_flags(CLI::App& app, Flags& flags) {
          "interval at which it saves its work, if it does not do so at SIGTERM; it may then "
          "move, and loses the work since the last checkpoint")
       ->type_name("TIME");
+  app.add_option("--after", flags.after,
+                 "start it when these jobs have ended: numbers, ranges as 12-31, or names")
+      ->delimiter(',')
+      ->type_name("JOB,JOB");
+  app.add_option("--after-ok", flags.after_ok,
+                 "the same, but cancel it if one of them does not end well")
+      ->delimiter(',')
+      ->type_name("JOB,JOB");
   app.add_flag("--no-hook", flags.has_no_hook,
                "start its Python processes without the hook that counts optimizer steps");
   add_socket_flag(app, flags.socket);
@@ -189,21 +206,56 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
     FL_TRY_ASSIGN(limit_s, parse_span_s(flags.limit));
     request["limit_s"] = limit_s;
   }
+  if (!flags.idle_end.empty()) {
+    FL_TRY_ASSIGN(idle_end_s, parse_span_s(flags.idle_end));
+    request["idle_end_s"] = idle_end_s;
+  }
   if (flags.has_no_hook) request["hook"] = false;
+  const std::string name = !flags.name.empty()    ? flags.name
+                           : !flags.model.empty() ? flags.model
+                                                  : program_of(command);
+  FL_TRY_ASSIGN(tasks, task_fields(flags.tasks, name, words));
+  request.update(tasks);
   if (flags.has_terminal) request["terminal"] = true;
   if (flags.has_input) request["input"] = true;
   return request;
 }
 
-Result<std::int64_t> submit(Daemon& daemon, const json& request, int terminal = -1) {
+// Adds the jobs that must end before.
+Status add_after(Daemon& daemon, const Flags& flags, json& request) {
+  for (const auto& [field, names] :
+       {std::pair("after", &flags.after), {"after_ok", &flags.after_ok}}) {
+    for (const std::string& name : *names) {
+      FL_TRY_ASSIGN(ids, daemon.jobs_named(name));
+      for (const std::int64_t id : ids) request[field].push_back(id);
+    }
+  }
+  return {};
+}
+
+struct Submitted {
+  std::int64_t first = 0;
+  std::int64_t last = 0;  // the last task; without tasks the same job
+};
+
+Result<Submitted> submit(Daemon& daemon, const Flags& flags, json& request, int terminal = -1) {
+  FL_TRY(add_after(daemon, flags, request));
   FL_TRY_ASSIGN(answer, daemon.post("/v1/jobs", request, terminal));
-  if (!answer.is_object() || !answer.contains("id") || !answer["id"].is_number_integer())
-    return run_error("the fairlead daemon's answer names no job");
-  return answer["id"].get<std::int64_t>();
+  const auto number = [&](const char* field) {
+    const bool has =
+        answer.is_object() && answer.contains(field) && answer[field].is_number_integer();
+    return has ? std::optional(answer[field].get<std::int64_t>()) : std::nullopt;
+  };
+  const auto first = number("id");
+  if (!first) return run_error("the fairlead daemon's answer names no job");
+  return Submitted{*first, number("last").value_or(*first)};
 }
 
 // Prints that a job waits, if it does.
 Status tell_wait(Daemon& daemon, const JobAnswer& job) {
+  if (job.state == "held" && !job.reason.empty())
+    fmt::print(stderr, "job {} waits: it starts {} (fairlead why {})\n", job.id,
+               printable(job.reason), job.id);
   if (job.state != "waiting") return {};
   FL_TRY_ASSIGN(jobs, daemon.jobs());
   const auto before = std::ranges::count_if(
@@ -231,10 +283,11 @@ Result<int> run(const CLI::App& app, Flags& flags, const std::vector<std::string
   }
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   cancel_on_interrupt();
-  FL_TRY_ASSIGN(id, submit(daemon, request,
-                           terminal          ? terminal->far_side()
-                           : flags.has_input ? STDIN_FILENO
-                                             : -1));
+  FL_TRY_ASSIGN(submitted, submit(daemon, flags, request,
+                                  terminal          ? terminal->far_side()
+                                  : flags.has_input ? STDIN_FILENO
+                                                    : -1));
+  const std::int64_t id = submitted.first;
   FL_TRY_ASSIGN(job, daemon.job(id));
   FL_TRY(tell_wait(daemon, job));
   FL_TRY_ASSIGN(ended, terminal ? attend_session(daemon, flags.socket, job, *terminal)
@@ -287,15 +340,24 @@ Command add_submit(CLI::App& root, const std::vector<std::string>& words) {
       "submit", "Run a command on GPUs in the background, and print the job's number");
   const auto flags = std::make_shared<Flags>();
   add_flags(*app, *flags);
+  add_task_flags(*app, flags->tasks);
   app->footer(
-      "Example:\n"
+      "Examples:\n"
       "  job=$(fairlead submit -g 2 -- python train.py)\n"
-      "  fairlead logs -f $job\n");
+      "  fairlead logs -f $job\n"
+      "  fairlead submit --after-ok $job -- python test.py\n"
+      "  fairlead submit --array 1-20%4 -- sh -c 'python train.py --seed $FAIRLEAD_ARRAY_INDEX'\n"
+      "  fairlead submit --param lr=0.1,0.01 --param bs=32,64 -- python train.py --lr {lr} --batch "
+      "{bs}\n"
+      "\n"
+      "Several jobs are printed as a range, 12-31, which cancel, hold, release and --after "
+      "take.\n");
   return {app, [=, &words]() -> Status {
             FL_TRY_ASSIGN(request, request_of(*app, *flags, words));
             FL_TRY_ASSIGN(daemon, Daemon::connect(flags->socket));
-            FL_TRY_ASSIGN(id, submit(daemon, request));
-            fmt::print("{}\n", id);
+            FL_TRY_ASSIGN(jobs, submit(daemon, *flags, request));
+            fmt::print("{}{}\n", jobs.first,
+                       jobs.last == jobs.first ? "" : fmt::format("-{}", jobs.last));
             return {};
           }};
 }

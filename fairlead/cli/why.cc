@@ -1,5 +1,6 @@
 // `fairlead why`: explains a job of the daemon, a Job on Kubernetes, or a finished run.
 
+#include "fairlead/base/printable.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/kubernetes.h"

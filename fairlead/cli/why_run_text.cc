@@ -1,3 +1,4 @@
+#include "fairlead/base/printable.h"
 #include "fairlead/base/time_text.h"
 #include "fairlead/cli/why_text.h"
 #include "fairlead/report/json.h"

@@ -2,6 +2,7 @@
 
 #include "fairlead/base/counted.h"
 #include "fairlead/base/overloaded.h"
+#include "fairlead/base/printable.h"
 #include "fairlead/base/time_text.h"
 #include "fairlead/model/step.h"
 #include "fairlead/policy/registry.h"

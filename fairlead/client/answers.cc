@@ -157,6 +157,15 @@ std::vector<UserAnswer> user_answers(const json& answer) {
   return users;
 }
 
+std::vector<UsageAnswer> usage_answers(const json& answer) {
+  return list(answer, "usage", [](const json& use) {
+    return UsageAnswer{.user = text(use, "user"),
+                       .model = text(use, "model"),
+                       .gpu_type = text(use, "gpu_type"),
+                       .gpu_s = number(use, "gpu_s").value_or(0)};
+  });
+}
+
 std::vector<ModelAnswer> model_answers(const json& answer) {
   auto models = list(answer, "models", model_answer);
   std::ranges::stable_sort(

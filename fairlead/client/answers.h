@@ -97,12 +97,19 @@ struct ModelAnswer {
   std::int64_t measured_unix_ms = 0;
 };
 
+struct UsageAnswer {
+  std::string user, model, gpu_type;
+  double gpu_s = 0;
+};
+
 ClusterAnswer cluster_answer(const nlohmann::json& answer);
 JobAnswer job_answer(const nlohmann::json& answer);
 // Reads {"jobs": [...]}; sorted by id.
 std::vector<JobAnswer> job_answers(const nlohmann::json& answer);
 // Reads {"users": [...]}; sorted by name.
 std::vector<UserAnswer> user_answers(const nlohmann::json& answer);
+// Reads {"usage": [...]}.
+std::vector<UsageAnswer> usage_answers(const nlohmann::json& answer);
 // Reads {"models": [...]}; sorted by user and model.
 std::vector<ModelAnswer> model_answers(const nlohmann::json& answer);
 

@@ -222,7 +222,7 @@ bool Engine::hold_back(JobId job) {
   if (was_held && tables_.held_until[job] == Time::never()) return false;
   if (jobs_.state[job] == JobState::kRunning) stop_now(job, StopCause::kHeld);
   log(record::Held{job});
-  // A policy does not hear of a job that comes and is held at once.
+  // A policy gets no event of a job that comes and is held at once.
   const auto is_arrival = [&](const Event& news) {
     return news.kind == EventKind::kArrived && news.job == job;
   };

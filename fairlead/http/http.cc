@@ -34,6 +34,11 @@ std::optional<std::string> decoded(std::string_view text) {
   return out;
 }
 
+std::size_t bytes_of(const HttpMessage& message) {
+  return sizeof message + message.path.size() + message.query.size() + message.host.size() +
+         message.token.size() + message.cookies.size() + message.body.size();
+}
+
 bool equal_but_for_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) ==
@@ -55,6 +60,8 @@ struct HttpReader::State {
   bool is_last = false;  // no message follows on this connection
   std::string problem;
   std::deque<HttpMessage> whole;
+  std::size_t whole_bytes = 0;
+  bool has_begun = false;  // a message, which is not whole yet
 
   int fails(std::string_view why) {
     problem = why;
@@ -62,6 +69,7 @@ struct HttpReader::State {
   }
   int begin() {
     message = {};
+    has_begun = true;
     url.clear();
     is_header = true;
     has_host = false;
@@ -87,6 +95,8 @@ struct HttpReader::State {
   }
   int end() {
     is_last = !message.keep_alive;
+    has_begun = false;
+    whole_bytes += bytes_of(message);
     whole.push_back(std::exchange(message, {}));
     if (is_last) http_parser_pause(&parser, 1);
     return 0;
@@ -182,7 +192,16 @@ std::optional<HttpMessage> HttpReader::next() {
   if (state_->whole.empty()) return std::nullopt;
   HttpMessage message = std::move(state_->whole.front());
   state_->whole.pop_front();
+  state_->whole_bytes -= bytes_of(message);
   return message;
+}
+
+HttpReader::Kept HttpReader::kept() const {
+  const State& state = *state_;
+  if (!state.has_begun) return {.whole = state.whole_bytes};
+  return {.whole = state.whole_bytes,
+          .incomplete =
+              bytes_of(state.message) + state.url.size() + state.field.size() + state.value.size()};
 }
 
 std::string http_encoded(std::string_view text) {

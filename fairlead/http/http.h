@@ -5,6 +5,8 @@
 
 #include "fairlead/base/result.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +43,13 @@ class HttpReader {
   Status feed(std::string_view bytes);
   // Returns the next complete message, if there is one.
   std::optional<HttpMessage> next();
+  // Returns the bytes that it keeps: of messages that next() has not returned yet, and of the message that is not whole
+  // yet. The second is 0 only between two messages. O(1).
+  struct Kept {
+    std::size_t whole = 0;
+    std::size_t incomplete = 0;
+  };
+  Kept kept() const;
 
  private:
   struct State;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -53,6 +54,23 @@ bool may_be_passed(int descriptor) {
     return false;
   if (S_ISFIFO(now.stx_mode) || S_ISREG(now.stx_mode) || S_ISSOCK(now.stx_mode)) return true;
   return S_ISCHR(now.stx_mode) && now.stx_rdev_major >= kFirst && now.stx_rdev_major <= kLast;
+}
+
+// Returns the limits of a process. Another process may have its number by now: the limits are not known if that is of
+// another user.
+ProcessLimits limits_of(pid_t pid, std::uint32_t uid) {
+  ProcessLimits limits;
+  for (int resource = 0; resource < static_cast<int>(RLIM_NLIMITS); ++resource) {
+    rlimit limit{};
+    if (::prlimit(pid, static_cast<__rlimit_resource>(resource), nullptr, &limit) != 0) return {};
+    limits.resources.push_back(limit.rlim_cur);
+    limits.resources.push_back(limit.rlim_max);
+  }
+  errno = 0;
+  limits.nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(pid));
+  struct stat now {};
+  const bool is_its = errno == 0 && ::stat(fmt::format("/proc/{}", pid).c_str(), &now) == 0;
+  return is_its && now.st_uid == uid ? limits : ProcessLimits();
 }
 
 // Removes the socket of a dead daemon.
@@ -153,22 +171,44 @@ std::optional<IoEvent> Connections::accept(const Descriptor& listener) {
   socklen_t size = sizeof peer;
   if (!is_unknown && ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return std::nullopt;
-  if (!has_room_for(peer.uid)) return std::nullopt;
+  if (!has_room_for(peer.uid)) {
+    if (!is_unknown) return std::nullopt;
+    make_room_for_unknown();
+  }
   const Result<std::uint64_t> number = epoll_->add(socket.get(), EPOLLIN);
   if (!number) return std::nullopt;
-  connections_.emplace(*number, Connection{std::move(socket), peer.uid});
+  Connection& made =
+      connections_.emplace(*number, Connection{std::move(socket), peer.uid}).first->second;
+  made.heard = ++heard_;
   if (connections_.size() >= count_max_) listen(false);
   return IoEvent{.kind = IoEvent::Kind::kConnected,
                  .connection = *number,
-                 .peer = {.uid = peer.uid, .gid = peer.gid, .is_unknown = is_unknown}};
+                 .peer = {.uid = peer.uid,
+                          .gid = peer.gid,
+                          .limits = peer.pid > 0 ? limits_of(peer.pid, peer.uid) : ProcessLimits(),
+                          .is_unknown = is_unknown}};
 }
 
 // One user leaves a quarter of the connections to the others; unknown peers get a quarter.
 bool Connections::has_room_for(std::uint32_t uid) const {
-  const auto is_same = [&](const auto& entry) { return entry.second.uid == uid; };
+  const auto is_same = [&](const auto& entry) {
+    return entry.second.uid == uid && !entry.second.makes_room;
+  };
   const std::size_t most = uid == kNoUser ? count_max_ / 4 : count_max_ / 4 * 3;
   return uid == 0 || static_cast<std::size_t>(
                          std::count_if(connections_.begin(), connections_.end(), is_same)) < most;
+}
+
+// Ends the connection of an unknown peer that was silent longest. wait() reports its end as for any other.
+void Connections::make_room_for_unknown() {
+  Connection* oldest = nullptr;
+  for (auto& [id, connection] : connections_) {
+    if (connection.uid != kNoUser || connection.makes_room) continue;
+    if (oldest == nullptr || connection.heard < oldest->heard) oldest = &connection;
+  }
+  if (oldest == nullptr) return;
+  oldest->makes_room = true;
+  ::shutdown(oldest->socket.get(), SHUT_RDWR);
 }
 
 void Connections::listen(bool does) {
@@ -207,6 +247,7 @@ std::optional<IoEvent> Connections::receive(Map::iterator found) {
   const ssize_t count = read_into_received(found->second);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   const ConnectionId id = found->first;
+  found->second.heard = ++heard_;
   if (count > 0)
     return IoEvent{.kind = IoEvent::Kind::kReceived,
                    .connection = id,

@@ -1,5 +1,6 @@
 // Clients on a Unix socket and optionally on a TCP port of this machine. Input is read as it arrives. Output waits in
-// memory, up to a limit, until the client takes it.
+// memory, up to a limit, until the client takes it. If unknown peers have too many connections, a new one ends the
+// connection of theirs that was silent longest.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -46,6 +47,8 @@ class Connections {
     std::string unsent{};
     bool is_closing = false;  // once everything was sent
     Descriptor passed{};      // if one came
+    std::uint64_t heard = 0;  // the number of its last event
+    bool makes_room = false;  // it is being ended for another one
   };
   using Map = std::map<ConnectionId, Connection>;
 
@@ -57,6 +60,7 @@ class Connections {
   void watch(Map::iterator found);
   void drop(Map::iterator found);
   bool has_room_for(std::uint32_t uid) const;
+  void make_room_for_unknown();
   void listen(bool does);
 
   Descriptor listener_;
@@ -68,6 +72,7 @@ class Connections {
   std::uint64_t port_number_ = 0;
   bool listens_ = true;
   Map connections_;
+  std::uint64_t heard_ = 0;  // events of connections so far
   std::string received_;
 };
 

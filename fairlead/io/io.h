@@ -30,11 +30,20 @@ using ConnectionId = std::uint64_t;  // no two connections of one daemon have th
 
 constexpr std::uint32_t kNoUser = ~std::uint32_t{0};  // no account has that number
 
+// Limits of a process that its children inherit.
+struct ProcessLimits {
+  // The soft and the hard limit of each resource, in the order of the system's numbers (RLIMIT_CPU is 0); RLIM_INFINITY:
+  // none. Empty: not known.
+  std::vector<std::uint64_t> resources{};
+  std::int32_t nice = 0;  // if the limits are known
+};
+
 // The other end of a connection, identified by the system.
 struct Peer {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   bool is_admin = false;    // root, or in the administrators' group; or the daemon's own user
+  ProcessLimits limits{};   // the limits of its process when it connected
   bool is_unknown = false;  // a TCP peer: anyone may connect, it has no account, and uid is kNoUser
 };
 
@@ -63,6 +72,8 @@ struct TaskSpec {
   // The connection with the standard input of the first process, which came like a terminal: a pipe, a file or a
   // socket. 0: no input.
   ConnectionId input = 0;
+  // The limits of its processes, as far as the daemon may set them; not known: the daemon's.
+  ProcessLimits limits{};
 };
 
 struct TaskEnd {
@@ -177,7 +188,7 @@ class Io {
   // Removes the files of an ended task. Its name stays used.
   virtual void forget(TaskId task) = 0;
   // Returns the reports of a task's progress, and its job's output from byte `output_from` on. The output
-  // begins at its end if that is before `output_from`.
+  // begins at its end if that is before `output_from`. If the log has more bytes than it may, its older part is removed.
   virtual TaskReports reports(TaskId task, std::uint64_t output_from) = 0;
   // Returns the file to which all tasks of a job append their output; its owner can read it.
   virtual std::string log_path(JobId job) = 0;

@@ -192,6 +192,7 @@ Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
   TaskOptions given{.folder = folder.path() / "tasks",
                     .logs = folder.path() / "logs",
                     .shim = std::move(shim),
+                    .log_bytes = options.log_bytes,
                     .open_files = process->open_files_before()};
   if (options.use_cgroups) given.cgroups = find_cgroups(cgroups_name(folder.path(), clock));
   const std::string cgroups = given.cgroups;

@@ -8,7 +8,7 @@
 //   FOLDER/began       the folder's creation, Unix milliseconds; FOLDER/time: the last recorded time
 //   FOLDER/socket      the Unix socket
 //   FOLDER/tasks/J.H   run H of job J, until it is forgotten (fairlead/shim/files.h)
-//   FOLDER/logs/J.log  the output of job J
+//   FOLDER/logs/J.log  the output of job J; if it is too long, its older part is a hole
 //
 // Needs Linux 5.4, and 5.14 for tasks as cgroups. A unit of systemd needs Delegate=yes, so that it may
 // have groups of its own, and KillMode=process, so that tasks outlive the daemon.
@@ -32,6 +32,7 @@ struct RealIoOptions {
   std::uint16_t port = 0;                // TCP port on 127.0.0.1 on which it also listens; 0: none
   std::string admin_group = "fairlead";  // its members are administrators; it need not exist
   std::filesystem::path shim{};          // the program; empty: fairlead-shim beside this program
+  std::uint64_t log_bytes = 0;           // see TaskOptions
   bool use_cgroups = true;               // if possible; otherwise tasks are stopped by signals
 };
 

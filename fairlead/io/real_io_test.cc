@@ -78,6 +78,42 @@ TEST_P(RealIoTest, ClientsAreToldApart) {
   io_->send(one.connection, "into the void");
 }
 
+TEST_P(RealIoTest, TheOlderPartOfALongLogIsRemoved) {
+  constexpr std::uint64_t kMb = 1'000'000;
+  io_.reset();
+  RealIoOptions capped = options();
+  capped.log_bytes = 2 * kMb;
+  auto opened = RealIo::open(capped);
+  ASSERT_TRUE(opened) << opened.error().message;
+  io_ = *std::move(opened);
+  start(1, "head -c 3000000 /dev/zero | tr '\\0' x; echo");
+  EXPECT_EQ(end_of(id(1)), code(0));
+  (void)io_->reports(id(1), 0);
+  struct stat now {};
+  ASSERT_EQ(::stat(io_->log_path(JobId(7)).c_str(), &now), 0);
+  EXPECT_LE(static_cast<std::uint64_t>(now.st_blocks) * 512, 2 * kMb);
+  start(2, "echo end");
+  EXPECT_EQ(end_of(id(2)), code(0));
+  EXPECT_TRUE(log().ends_with("xxx\nend\n"));
+}
+
+TEST_P(RealIoTest, TheLimitsOfAClientAreThoseOfItsTask) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit lower{.rlim_cur = 333, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &lower), 0);
+  const Client client(folder_ / "socket");
+  const ProcessLimits limits = next().peer.limits;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_EQ(limits.resources.size(), 2 * RLIM_NLIMITS);
+  EXPECT_EQ(limits.resources[2 * RLIMIT_NOFILE], 333U);
+  TaskSpec spec = script(1, "ulimit -n; nice");
+  spec.limits = {limits.resources, limits.nice + 3};
+  start(spec);
+  EXPECT_EQ(end_of(id(1)), code(0));
+  EXPECT_EQ(log(), fmt::format("333\n{}\n", limits.nice + 3));
+}
+
 TEST_P(RealIoTest, AClientOfAnotherUserIsNoAdministrator) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   const pid_t client = ::fork();

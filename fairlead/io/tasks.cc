@@ -100,6 +100,24 @@ Part read_part(const std::string& path, std::uint64_t from, std::size_t bytes_ma
   return part;
 }
 
+// Gives the older part of a user's log back to the disk if it has more than `bytes_max`. The newer half of that stays, at
+// the same offsets, because processes go on writing at the end. A file system without holes loses all of the log.
+void cap_log(const std::string& path, std::uint64_t bytes_max) {
+  constexpr std::uint64_t kStatBlock = 512;
+  constexpr std::uint64_t kPage = 4096;  // only whole blocks of the file system are given back
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat now {};
+  if (!file.is_open() || ::fstat(file.get(), &now) != 0 || !S_ISREG(now.st_mode)) return;
+  if (static_cast<std::uint64_t>(now.st_blocks) * kStatBlock <= bytes_max) return;
+  const auto size = static_cast<std::uint64_t>(now.st_size);
+  const std::uint64_t end = (size - std::min(size, bytes_max / 2)) / kPage * kPage;
+  if (end == 0) return;
+  if (::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                  static_cast<off_t>(end)) == 0)
+    return;
+  if (::ftruncate(file.get(), 0) != 0) return;  // the next look tries again
+}
+
 // Returns the last line of a file.
 std::string last_line_of(const std::string& path) {
   const Part tail = read_part(path, 0, kProgressBytes);
@@ -163,6 +181,8 @@ Status TaskProcesses::launch(const TaskSpec& spec, const std::string& cgroup, in
       .groups = becomes_user ? groups_of(spec.uid, spec.gid) : std::vector<std::uint32_t>(),
       .umask = spec.umask & 0777,
       .open_files = options_.open_files,
+      .limits = spec.limits.resources,
+      .niceness = static_cast<std::uint32_t>(spec.limits.nice - shim::kNiceMin),
       .processes = spec.processes,
       .has_terminal = terminal >= 0 && spec.terminal != 0,
       .has_input = terminal >= 0 && spec.terminal == 0,
@@ -361,6 +381,7 @@ bool TaskProcesses::can_save(TaskId task) const {
 }
 
 TaskReports TaskProcesses::reports(TaskId task, std::uint64_t output_from) const {
+  if (options_.log_bytes > 0) cap_log(log_path(task.job), options_.log_bytes);
   Part output = read_part(log_path(task.job), output_from, kOutputBytesMax);
   return {.progress = last_line_of(progress_path(task)),
           .steps = last_line_of(folder_of(task) + "/" + std::string(shim::kStepsFile)),

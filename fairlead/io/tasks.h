@@ -25,6 +25,7 @@ struct TaskOptions {
   std::filesystem::path logs;    // the folder of the jobs' output
   std::filesystem::path shim;    // the program
   std::string cgroups{};         // the folder of the tasks' cgroups; empty: signals instead
+  std::uint64_t log_bytes = 0;   // the bytes of the disk that a job's log may have; 0: any number
   std::uint64_t open_files =
       0;  // the soft limit of a task's processes; 0: the limit of this process
 };

@@ -44,7 +44,8 @@ class BackendFacts {
     Duration limit;  // on its time with GPUs; zero: none
     std::optional<Retries> retries{};
     std::string_view
-        lost{};     // progress that its last move lost, "from 1200 to 37 steps"; empty: none
+        lost{};           // progress that its last move lost, "from 1200 to 37 steps"; empty: none
+    std::string after{};  // the jobs that must end before it starts, "after job 12"; empty: none
     Duration idle;  // time for which it has left all of its GPUs idle; zero: unknown, or not long
     std::optional<Progress> progress{};
     struct Speed {

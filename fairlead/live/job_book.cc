@@ -7,6 +7,7 @@ namespace fairlead {
 void JobBook::on(const Record& record) {
   now_ = record.t;
   dues_.on(record);
+  usage_.on(record);
   waits_.on(record);
   std::visit(Overloaded{
                  [&](const record::Arrived& what) {
@@ -17,7 +18,7 @@ void JobBook::on(const Record& record) {
                  [&](const record::Failed& what) { end(what.job, what.reason); },
                  [&](const record::Cancelled& what) {
                    ++cancelled_;
-                   end(what.job, {});
+                   end(what.job, what.reason);
                  },
                  [&](const record::Started& what) { placed_[what.job].has_started = true; },
                  [&](const record::StartFailed& what) {

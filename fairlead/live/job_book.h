@@ -6,6 +6,7 @@
 #include "fairlead/journal/journal.h"
 #include "fairlead/live/backend_facts.h"
 #include "fairlead/live/dues.h"
+#include "fairlead/live/usage_book.h"
 
 #include <map>
 #include <string>
@@ -18,7 +19,7 @@ class JobBook : public RecordSink {
  public:
   // A record must be applied to `tables` before it comes here. REQUIRES: the arguments outlive this.
   JobBook(const Tables& tables, const BackendFacts& backend)
-      : tables_(tables), backend_(backend), dues_(tables) {}
+      : tables_(tables), backend_(backend), dues_(tables), usage_(tables) {}
   void on(const Record& record) override;
 
   struct Entry {
@@ -40,6 +41,7 @@ class JobBook : public RecordSink {
   GpuTime served(UserId user) const { return served_.has(user) ? served_[user] : GpuTime(); }
   std::int64_t cancelled() const { return cancelled_; }
   const Dues& dues() const { return dues_; }
+  const UsageBook& usage() const { return usage_; }
 
  private:
   // The GPUs of a job's last task, for all of its copies, and its state before that placement.
@@ -55,6 +57,7 @@ class JobBook : public RecordSink {
   const Tables& tables_;
   const BackendFacts& backend_;
   Dues dues_;
+  UsageBook usage_;
   PresentWaits waits_;
   Time now_;
   IdVector<JobId, Entry> jobs_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace fairlead {
@@ -38,6 +39,13 @@ std::optional<JsonAnswer> query_answer(const Views& views, const HttpMessage& re
   const std::string_view path = request.path;
   if (path == "/v1/cluster") return JsonAnswer{200, views.cluster(now)};
   if (path == "/v1/users") return JsonAnswer{200, views.users(now)};
+  if (path == "/v1/usage") {
+    constexpr double kSpanMaxS = 1e10;  // 300 years
+    const auto last_s = parse_number(query_value(request.query, "last_s"));
+    if (!last_s || !(*last_s > 0 && *last_s <= kSpanMaxS))
+      return error_answer(400, "last_s must be a positive number");
+    return JsonAnswer{200, views.usage(now, Duration{std::llround(*last_s * 1000)})};
+  }
   if (path == "/v1/jobs") {
     return JsonAnswer{200, views.jobs(now, query_value(request.query, "user"),
                                       query_value(request.query, "all") == "1")};

@@ -27,7 +27,10 @@ json number_after(std::string_view text, std::string_view prefix) {
   return number;
 }
 
-std::string retries_text(const BackendFacts::JobFacts& facts) {
+// Returns the reason of the job's state; may be empty.
+std::string reason_of(const JobBook::Entry& entry, const BackendFacts::JobFacts& facts) {
+  if (!entry.reason.empty()) return entry.reason;
+  if (!facts.after.empty()) return facts.after;
   if (!facts.retries || facts.retries->used() == 0) return "";
   return fmt::format("{} of {} retries used", facts.retries->used(), facts.retries->most);
 }
@@ -197,7 +200,7 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
                {"gpu_s", gpu_seconds(jobs.attained(id, now))},
                {"on", std::move(on)},
                {"restarts", entry.restarts()},
-               {"reason", entry.reason.empty() ? retries_text(facts) : entry.reason},
+               {"reason", reason_of(entry, facts)},
                {"exit_code", exit_code},
                {"signal", number_after(entry.reason, "signal ")},
                {"declared_s", seconds_or_null(entry.declared)},
@@ -248,6 +251,22 @@ json Views::users(Time now) const {
                     {"jobs_running", sum.running}});
   }
   return {{"users", std::move(list)}};
+}
+
+json usage_json(const Tables& tables, const UsageBook::Times& times) {
+  json list = json::array();
+  for (const auto& [of, time] : times) {
+    list.push_back({{"user", tables.users.names[of.user]},
+                    {"model", of.model.is_none() ? "" : tables.models[of.model]},
+                    {"gpu_type", tables.cluster.type_names[of.type]},
+                    {"gpu_s", gpu_seconds(time)}});
+  }
+  return {{"usage", std::move(list)}};
+}
+
+json Views::usage(Time now, Duration span) const {
+  const Time from = now - Time{} > span ? now - span : Time{};
+  return usage_json(tables, book.usage().between(from, now));
 }
 
 void Views::add_gpu_metrics(PrometheusText& text, Time now) const {

@@ -22,6 +22,9 @@ using FirstOnHost = IdVector<NodeId, std::uint32_t>;
 // Returns these numbers: a host numbers its GPUs node by node. O(nodes).
 FirstOnHost first_gpus_on_host(const Cluster& cluster);
 
+// Returns GPU time by user, model and GPU type (docs/openapi.yaml).
+nlohmann::json usage_json(const Tables& tables, const UsageBook::Times& times);
+
 struct Views {
   // `options`: of the policy, in canonical form. REQUIRES: the arguments passed by reference outlive this; `book` gets
   // every record.
@@ -48,6 +51,8 @@ struct Views {
   nlohmann::json job(JobId job, Time now) const;
   // O((users + jobs) log users).
   nlohmann::json users(Time now) const;
+  // Returns the GPU time of the last `span`, by user, model and GPU type (UsageBook::between).
+  nlohmann::json usage(Time now, Duration span) const;
   // Adds the family about GPUs that are out of service. O(GPUs).
   void add_gpu_metrics(PrometheusText& text, Time now) const;
   // Returns the learned speeds of models (KnownSpeed::learned). O(speeds).

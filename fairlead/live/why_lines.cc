@@ -84,14 +84,16 @@ std::string other_line(const Tables& tables, const WhyNow::Answer& answer,
 
 // Returns where the job runs and for how long; or the cause of its wait, the free GPUs, and the jobs that have the
 // others. REQUIRES: the job is here.
-std::vector<std::string> state_lines(WhyNow& why, JobId job, const BackendFacts& backend) {
+std::vector<std::string> state_lines(WhyNow& why, JobId job, const BackendFacts& backend,
+                                     const BackendFacts::JobFacts& facts) {
   const Tables& tables = why.moment().tables();
   const std::int64_t ms = std::max<std::int64_t>(0, (why.moment().now() - why.since(job)).ms);
   if (tables.jobs.state[job] == JobState::kRunning) return {running_line(tables, job, ms)};
   const WhyNow::Answer answer = why.cause(job);
-  std::vector<std::string> lines = {fmt::format("It waits for {}, for {}: {}.",
-                                                counted(tables.jobs.gpus[job], "GPU"),
-                                                span_text(ms), why_cause_info(answer.cause).now)};
+  const std::string cause = facts.after.empty() ? std::string(why_cause_info(answer.cause).now)
+                                                : "it starts " + facts.after;
+  std::vector<std::string> lines = {fmt::format(
+      "It waits for {}, for {}: {}.", counted(tables.jobs.gpus[job], "GPU"), span_text(ms), cause)};
   if (answer.cause == WhyCause::kRetry) {
     const Duration left = tables.held_until.at(job) - why.moment().now();
     lines.push_back(
@@ -132,7 +134,7 @@ class Why {
 
   std::vector<std::string> lines() {
     if (!tables_.jobs.is_here(job_)) return {done_line()};
-    lines_ = state_lines(why_, job_, views_.backend);
+    lines_ = state_lines(why_, job_, views_.backend, facts_);
     if (tables_.jobs.state[job_] == JobState::kHeld) held_line();
     process_lines();
     foreign_lines();

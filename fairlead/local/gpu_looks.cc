@@ -1,18 +1,14 @@
 // Choices among the GPUs for a start, checks for idle GPUs, and the tasks to judge GPUs by.
 
+#include "fairlead/base/time_text.h"
 #include "fairlead/local/local_backend.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace fairlead {
-namespace {
 
-// Chosen: longer than a job reads its data, or evaluates on the processor.
-constexpr Duration kIdleMin = seconds(600);
-
-}  // namespace
-
+// Cancels the jobs that have left their GPUs idle for longer than their users accept.
 void LocalBackend::note_idle(Time now) {
   const std::span<const int> busy_percent = gpus_.busy_percent();
   const auto is_idle = [&](std::uint32_t gpu) {
@@ -26,6 +22,11 @@ void LocalBackend::note_idle(Time now) {
     } else if (task.idle_since == Time::never()) {
       task.idle_since = now;
     }
+    const Duration limit = job.what.idle_end;
+    if (limit.ms == 0 || idle(id, now) < limit || !tables_.jobs.is_here(id)) continue;
+    inbox_.add({.kind = EventKind::kCancelled,
+                .job = id,
+                .reason = inbox_.keep("its GPUs were idle for " + span_text(limit.ms))});
   }
 }
 

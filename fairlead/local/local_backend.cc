@@ -27,12 +27,13 @@ std::string_view value_of(std::span<const std::string> environment, std::string_
 }  // namespace
 
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
-                           Inbox& inbox, std::string hook)
+                           Inbox& inbox, StartConditions& conditions, std::string hook)
     : io_(io),
       tables_(tables),
       machine_(machine),
       grace_(grace),
       inbox_(inbox),
+      conditions_(conditions),
       hook_(std::move(hook)),
       references_(io),
       first_gpus_(fairlead::first_gpus(machine.cluster)),
@@ -40,13 +41,15 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
       works_on_(machine.cluster.gpus) {}
 
 void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
-  jobs_[job] = {.what = std::move(submission), .starts = starts};
+  Job& made = jobs_[job] = {.what = std::move(submission), .starts = starts};
+  conditions_.add(job, made.what, false);
 }
 
 void LocalBackend::add_new(JobId job, Submission submission, ConnectionId client) {
   const bool needs_client = submission.has_terminal || submission.has_input;
   const ConnectionId terminal = needs_client ? client : 0;
-  jobs_[job] = {.what = std::move(submission), .terminal = terminal};
+  Job& made = jobs_[job] = {.what = std::move(submission), .terminal = terminal};
+  conditions_.add(job, made.what, true);
 }
 
 const Submission* LocalBackend::submission(JobId job) const {
@@ -55,6 +58,7 @@ const Submission* LocalBackend::submission(JobId job) const {
 }
 
 void LocalBackend::on(const Record& record) {
+  conditions_.on(record);
   std::visit(Overloaded{
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& what) {
                    done_.push_back(what.job);
@@ -193,7 +197,8 @@ Status LocalBackend::begin_task(JobId id, Job& job) {
                 .gpus = job.start->gpus,
                 .processes = job.what.processes,
                 .terminal = job.what.has_terminal ? job.terminal : 0,
-                .input = has_input ? job.terminal : 0};
+                .input = has_input ? job.terminal : 0,
+                .limits = job.what.limits};
   FL_TRY(io_.start(spec));
   ++job.starts;
   job.task = {.id = task, .gpus = job.start->gpus, .began = io_.now(), .works = false};
@@ -276,6 +281,7 @@ void LocalBackend::set_works(Time now, JobId id, Task& task, bool works) {
 
 void LocalBackend::retire(Time now) {
   for (TaskId id : std::exchange(ended_, {})) io_.forget(id);
+  if (const Status status = conditions_.forget_released(); !status) disk_ = status;
   for (JobId id : std::exchange(done_, {})) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) continue;
@@ -293,12 +299,14 @@ void LocalBackend::retire(Time now) {
 }
 
 void LocalBackend::remove(JobId id) {
+  conditions_.remove(id);
   jobs_.erase(id);
   io_.remove(submission_file(id));
 }
 
 Time LocalBackend::deadline() const {
   const std::span<const JobId> running = tables_.running.members();
+  if (conditions_.is_due()) return Time{};
   Time next = gpus_.deadline();
   if (!running.empty()) next = std::min(next, next_look_);
   for (JobId id : running) next = std::min(next, limit_at(id));
@@ -308,6 +316,7 @@ Time LocalBackend::deadline() const {
 
 void LocalBackend::on_time(Time now, Time instant) {
   end_overlong(instant);
+  conditions_.update();
   gpus_.on_time(now);
   if (gpus_.has_looked_at(now)) note_idle(now);
   if (now >= next_look_) look(now);

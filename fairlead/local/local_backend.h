@@ -39,6 +39,7 @@
 #include "fairlead/local/machine.h"
 #include "fairlead/local/references.h"
 #include "fairlead/local/sensors.h"
+#include "fairlead/local/start_conditions.h"
 #include "fairlead/local/submission.h"
 
 #include <map>
@@ -67,7 +68,7 @@ class LocalBackend : public RecordSink {
   // `grace`: from SIGTERM to SIGKILL. `hook`: the folder of the hook for the jobs' Python processes (python/hook);
   // empty: they start without it. The arguments must outlive the backend.
   LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox,
-               std::string hook = {});
+               StartConditions& conditions, std::string hook = {});
 
   // Adds a job from before the daemon's start, with the number of its tasks that were started.
   void add(JobId job, Submission submission, std::uint32_t starts);
@@ -78,7 +79,7 @@ class LocalBackend : public RecordSink {
   // Returns the sensors of a job's task, valid until the next call; null: it has no task.
   const Sensors* sensors(JobId job) const;
 
-  // Notes which jobs are done.
+  // Notes which jobs are done, held or released.
   void on(const Record& record) override;
   // Fills in the speeds of gangs that were measured before.
   void expect(std::span<Step> steps) const;
@@ -173,6 +174,7 @@ class LocalBackend : public RecordSink {
   const Machine& machine_;
   const Duration grace_;
   Inbox& inbox_;
+  StartConditions& conditions_;
   const std::string hook_;
   std::map<JobId, Job> jobs_;  // that are not done, or whose task has not left yet
   std::vector<JobId> due_;     // have a start, in order

@@ -7,13 +7,14 @@ namespace fairlead {
 Batch LocalWorld::wait(Time until, bool /*awaited*/) {
   if (!disk_) return {.now = std::min(io_.now(), until), .ended = true};
   // All available events go into one batch, and to the disk with one sync.
-  Time due = inbox_.empty() ? std::min(until, backend_->deadline()) : Time{};
+  Time due = inbox_.empty() ? std::min({until, backend_->deadline(), client_deadline_()}) : Time{};
   while (!leaves_) {
     const IoEvent event = io_.wait(due);
     if (event.kind == IoEvent::Kind::kTime) break;
     take(event);
     due = Time{};
   }
+  on_client_({.kind = IoEvent::Kind::kTime});
   const Time now = io_.now();
   const Time instant = std::min(now, until);
   backend_->on_time(now, instant);

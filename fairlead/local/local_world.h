@@ -11,11 +11,16 @@ namespace fairlead {
 
 class LocalWorld : public Backend {
  public:
-  // `sync`: brings the journal to the disk. `on_client`: receives the connections' input. The arguments must outlive
-  // the world.
+  // `sync`: brings the journal to the disk. `on_client`: receives the connections' input, and kTime once all input up to
+  // then was received. `client_deadline`: the time at which it needs the next kTime. The arguments must outlive the
+  // world.
   LocalWorld(Io& io, Inbox& inbox, std::function<Status()> sync,
-             std::function<void(const IoEvent&)> on_client)
-      : io_(io), inbox_(inbox), sync_(std::move(sync)), on_client_(std::move(on_client)) {}
+             std::function<void(const IoEvent&)> on_client, std::function<Time()> client_deadline)
+      : io_(io),
+        inbox_(inbox),
+        sync_(std::move(sync)),
+        on_client_(std::move(on_client)),
+        client_deadline_(std::move(client_deadline)) {}
   // REQUIRES: called before the first wait().
   void set_backend(LocalBackend& backend) { backend_ = &backend; }
 
@@ -39,6 +44,7 @@ class LocalWorld : public Backend {
   LocalBackend* backend_ = nullptr;
   std::function<Status()> sync_;
   std::function<void(const IoEvent&)> on_client_;
+  std::function<Time()> client_deadline_;
   Status disk_;
   bool leaves_ = false;
 };

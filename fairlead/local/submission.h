@@ -4,6 +4,8 @@
 #include "fairlead/base/ids.h"
 #include "fairlead/base/result.h"
 #include "fairlead/base/units.h"
+#include "fairlead/io/io.h"
+#include "fairlead/local/dependency.h"
 
 #include <cstdint>
 #include <string>
@@ -11,6 +13,10 @@
 #include <vector>
 
 namespace fairlead {
+
+// A shorter time without work on GPUs does not count as idle. Chosen: longer than a job reads its data, or evaluates on
+// the processor.
+constexpr Duration kIdleMin = seconds(600);
 
 struct Submission {
   std::uint32_t uid = 0;
@@ -20,7 +26,9 @@ struct Submission {
   std::string folder;                    // where it runs
   std::uint32_t umask = 022;
   std::uint32_t processes = 1;
-  Duration limit;             // on its time with GPUs, all tasks together; zero: none
+  Duration limit;  // on its time with GPUs, all tasks together; zero: none
+  Duration
+      idle_end{};  // it is cancelled once all of its GPUs were idle for so long; zero: it is not
   std::uint32_t retries = 0;  // number of tasks that may end badly and be followed by another
   std::vector<RunId> failed;  // the runs that started those, in order; the daemon's own
   bool has_hook = true;       // its Python processes count optimizer steps (python/hook)
@@ -28,6 +36,10 @@ struct Submission {
   std::string lost{};
   bool has_terminal = false;  // it is a session at the terminal of its client, and ends with that
   bool has_input = false;     // its first task reads the standard input of its client
+  ProcessLimits limits{};     // of the process that submitted it
+  // Conditions of its release; none: it was released, or never had any.
+  std::vector<Dependency> after{};
+  bool is_held = false;  // its user holds it, too, while it has conditions
 
   std::size_t retries_left() const { return retries - failed.size(); }
 };

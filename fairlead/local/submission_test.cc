@@ -14,16 +14,25 @@ TEST(Submission, IsReadAsItIsWritten) {
                            .umask = 027,
                            .processes = 2,
                            .limit = hours(2),
+                           .idle_end = hours(1),
                            .retries = 3,
                            .failed = {4, 9},
-                           .lost = "from 9 to 2 steps"};
+                           .lost = "from 9 to 2 steps",
+                           .limits = {.resources = {1, ~std::uint64_t{0}}, .nice = -3},
+                           .after = {{JobId(3), JobId(5), 2, true}},
+                           .is_held = true};
   const auto read = parse_submission(submission_text(written));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(submission_text(*read), submission_text(written));
   EXPECT_EQ(read->limit, hours(2));
+  EXPECT_EQ(read->idle_end, hours(1));
   EXPECT_EQ(read->failed, (std::vector<RunId>{4, 9}));
   EXPECT_EQ(read->retries_left(), 1U);
   EXPECT_EQ(read->lost, "from 9 to 2 steps");
+  EXPECT_EQ(read->limits.resources, written.limits.resources);
+  EXPECT_EQ(read->limits.nice, -3);
+  EXPECT_EQ(read->after, written.after);
+  EXPECT_TRUE(read->is_held);
 }
 
 TEST(Submission, OneOfTheFirstVersionHasNeitherLimitNorRetries) {
@@ -41,7 +50,8 @@ TEST(Submission, WhatIsNoneIsRefused) {
   for (const char* rest :
        {"", "}", R"(,"command":[]})", R"(,"command":[1]})", R"(,"command":["a"],"failed":["b"]})",
         R"(,"command":["a"],"retries":-1})", R"(,"command":["a"],"limit_ms":"2h"})",
-        R"(,"command":["a"],"retries":1,"failed":[1,2]})"}) {
+        R"(,"command":["a"],"retries":1,"failed":[1,2]})", R"(,"command":["a"],"after":[[1,2,3]]})",
+        R"(,"command":["a"],"after":[[3,2,0,true]]})", R"(,"command":["a"],"limits":[-1]})"}) {
     EXPECT_FALSE(parse_submission(first + rest)) << rest;
   }
 }

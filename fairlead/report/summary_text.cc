@@ -1,5 +1,7 @@
 #include "fairlead/report/summary_text.h"
 
+#include "fairlead/base/printable.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "fairlead/report/table.h"
 
 #include "fairlead/base/check.h"
+#include "fairlead/base/printable.h"
 
 #include <fmt/format.h>
 
@@ -30,12 +31,6 @@ std::string grouped(std::string digits) {
 
 }  // namespace
 
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return text;
-}
-
 // NO_COLOR with any nonempty value asks for plain text, even on a terminal (no-color.org).
 TextStyle stdout_style() {
   const char* no_color = std::getenv("NO_COLOR");
@@ -52,7 +47,7 @@ void Table::add_row(std::vector<std::string> cells) {
   FL_CHECK(cells.size() == columns_.size(), "{} cells for {} columns", cells.size(),
            columns_.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = printable(std::move(cells[i]));
+    cells[i] = printable(cells[i]);
     widths_[i] = std::max(widths_[i], width_of(cells[i]));
   }
   rows_.push_back({std::move(cells), std::vector<bool>(columns_.size())});

@@ -53,9 +53,6 @@ class Table {
   std::vector<Row> rows_;
 };
 
-// Returns the text with '?' in place of control characters, which could do anything to a terminal.
-std::string printable(std::string text);
-
 // For people: "1,234,567", "1,234.5" (as many decimals as asked), "12.3 %".
 std::string count_text(std::int64_t value);
 std::string number_text(double value, int decimals);

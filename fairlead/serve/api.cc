@@ -26,15 +26,22 @@ constexpr std::string_view kUsers = "/v1/users/";
 constexpr std::string_view kNodes = "/v1/nodes/";
 constexpr std::string_view kGpus = "/v1/gpus/";
 
+// A request that takes longer to arrive is given up. The largest one takes a second over a slow network.
+constexpr Duration kRequestTime = seconds(30);
+// Bytes of all requests of a user that the daemon keeps: eight of the largest. Unknown peers count as one user.
+constexpr std::size_t kKeptBytesMax = 8 * kHttpBytesMax;
+
 }  // namespace
 
-Api::Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend, Inbox& inbox,
-         std::string_view address, const std::string& token)
+Api::Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend,
+         StartConditions& conditions, Inbox& inbox, std::string_view address,
+         const std::string& token)
     : io_(io),
       views_(views),
       speeds_(speeds),
       tables_(views.tables),
       backend_(backend),
+      conditions_(conditions),
       inbox_(inbox),
       door_(token),
       page_(address.empty() ? "" : fmt::format("http://{}/?token={}", address, token)),
@@ -47,15 +54,58 @@ void Api::on_connected(ConnectionId connection, const Peer& peer) {
 void Api::on_received(ConnectionId connection, std::string_view bytes) {
   const auto found = clients_.find(connection);
   if (found == clients_.end()) return;
-  if (const Status status = found->second.reader.feed(bytes); !status) {
+  Client& client = found->second;
+  if (const Status status = client.reader.feed(bytes); !status) {
     send(connection, error_answer(400, status.error().message), false);
     return;
   }
-  serve_next(connection, found->second);
+  if (is_within_bounds(connection, client)) serve_next(connection, client);
+}
+
+// Returns false if the requests of its user are too large together. Then the connection is gone.
+bool Api::is_within_bounds(ConnectionId connection, Client& client) {
+  const HttpReader::Kept kept = client.reader.kept();
+  set_kept(client, kept.whole + kept.incomplete);
+  if (kept_[client.peer.uid] > kKeptBytesMax) {
+    send(connection, error_answer(503, "your requests are too many and too large; try again later"),
+         false);
+    return false;
+  }
+  if (kept.incomplete == 0) set_due(connection, client, Time::never());
+  if (kept.incomplete > 0 && client.due == Time::never())
+    set_due(connection, client, io_.now() + kRequestTime);
+  return true;
+}
+
+void Api::set_kept(Client& client, std::size_t bytes) {
+  std::size_t& all = kept_[client.peer.uid];
+  all = all - std::exchange(client.kept, bytes) + bytes;
+  if (all == 0) kept_.erase(client.peer.uid);
+}
+
+void Api::set_due(ConnectionId connection, Client& client, Time due) {
+  if (client.due != Time::never()) incomplete_.erase({client.due, connection});
+  client.due = due;
+  if (due != Time::never()) incomplete_.emplace(due, connection);
+}
+
+Time Api::deadline() const {
+  return incomplete_.empty() ? Time::never() : incomplete_.begin()->first;
+}
+
+void Api::on_time(Time now) {
+  while (deadline() <= now) {
+    const ConnectionId connection = incomplete_.begin()->second;
+    send(connection, error_answer(408, "the request did not arrive in time"), false);
+  }
 }
 
 void Api::on_closed(ConnectionId connection) {
-  clients_.erase(connection);
+  if (const auto found = clients_.find(connection); found != clients_.end()) {
+    set_kept(found->second, 0);
+    set_due(connection, found->second, Time::never());
+    clients_.erase(found);
+  }
   const auto is_its = [&](const Due& due) { return due.connection == connection; };
   std::erase_if(due_, is_its);
   std::erase_if(until_end_, [&](const auto& entry) { return is_its(entry.second); });
@@ -69,6 +119,8 @@ void Api::serve_next(ConnectionId connection, Client& client) {
   while (!client.is_waiting) {
     const std::optional<HttpMessage> request = client.reader.next();
     if (!request) return;
+    const HttpReader::Kept kept = client.reader.kept();
+    set_kept(client, kept.whole + kept.incomplete);
     handle(connection, client, *request);
     if (!clients_.contains(connection)) return;
   }
@@ -154,7 +206,7 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
   if (auto known = query_answer(views_, request, now())) return known;
   if (request.method == "GET" && verb == "/end") {
     if (has_ended(job)) return Answer{200, views_.job(job, now())};
-    until_end_.emplace(job, Due{connection, request.keep_alive, JobId::none()});
+    until_end_.emplace(job, Due{connection, request.keep_alive});
     return std::nullopt;
   }
   constexpr std::array<std::pair<std::string_view, EventKind>, 3> kVerbs = {
@@ -171,9 +223,21 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
   if (!tables_.jobs.is_here(job)) {
     return error_answer(409, fmt::format("job {} is done", job.row()));
   }
+  if (known->second != EventKind::kCancelled && conditions_.has(job))
+    return hold_beside(job, known->second == EventKind::kHeld);
   inbox_.add({.kind = known->second, .job = job});
   defer(connection, request);
   return std::nullopt;
+}
+
+// Holds or releases a job that is held for others already.
+Api::Answer Api::hold_beside(JobId job, bool is_held) {
+  if (!is_held && !backend_.submission(job)->is_held) {
+    return error_answer(409, fmt::format("job {} is not held: it starts {}", job.row(),
+                                         views_.backend.of(job, now()).after));
+  }
+  const Status status = conditions_.set_held(job, is_held);
+  return status ? Answer{} : error_answer(503, status.error().message);
 }
 
 // Returns also the fields that only the job's user and administrators may see.
@@ -198,31 +262,65 @@ bool Api::may_change(const Peer& peer, JobId job) const {
 
 std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer,
                                        const HttpMessage& request) {
-  Result<JobRequest> parsed = parse_job_request(request.body, tables_.cluster);
+  Result<JobRequests> parsed = parse_job_requests(request.body, tables_.cluster);
   if (!parsed) return error_answer(400, parsed.error().message);
-  JobRequest& asked = *parsed;
-  asked.submission.uid = peer.uid;
-  asked.submission.gid = peer.gid;
-  const JobId job(next_job_);
-  const std::string text = submission_text(asked.submission);
-  if (const Status status = io_.write(submission_file(job), text); !status) {
-    return error_answer(503, status.error().message);
+  std::vector<JobRequest>& jobs = parsed->jobs;
+  // All of them have the same conditions so far.
+  if (const auto unknown = unknown_job(jobs.front().submission.after))
+    return error_answer(400, fmt::format("no such job to start after: {}", unknown->row()));
+  const JobId first(next_job_);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Submission& what = jobs[i].submission;
+    what.uid = peer.uid;
+    what.gid = peer.gid;
+    what.limits = peer.limits;
+    if (parsed->at_once == 0 || i < parsed->at_once) continue;
+    what.after.push_back(
+        {.first = first, .last = JobId(next_job_ + i - 1), .unfinished_max = parsed->at_once - 1});
   }
-  ++next_job_;
-  inbox_.add(JobSpec{.job = job,
-                     .user = user_of(io_.user_name(peer.uid)),
-                     .name = inbox_.keep(std::move(asked.name)),
-                     .model = inbox_.keep(std::move(asked.model)),
-                     .gpus = asked.gpus,
-                     .gpus_min = asked.gpus,
-                     .gpus_max = asked.gpus,
-                     .extras = asked.extras,
-                     .types = asked.types,
-                     .work = asked.declared});
-  if (asked.submission.has_terminal) at_terminals_.emplace(connection, job);
-  backend_.add_new(job, std::move(asked.submission), connection);
-  defer(connection, request, job);
+  if (const Status status = store(first, jobs); !status)
+    return error_answer(503, status.error().message);
+  const UserId user = user_of(io_.user_name(peer.uid));
+  for (JobRequest& asked : jobs) {
+    const JobId job(next_job_++);
+    inbox_.add(JobSpec{.job = job,
+                       .user = user,
+                       .name = inbox_.keep(std::move(asked.name)),
+                       .model = inbox_.keep(std::move(asked.model)),
+                       .gpus = asked.gpus,
+                       .gpus_min = asked.gpus,
+                       .gpus_max = asked.gpus,
+                       .extras = asked.extras,
+                       .types = asked.types,
+                       .work = asked.declared});
+    if (asked.submission.has_terminal) at_terminals_.emplace(connection, job);
+    backend_.add_new(job, std::move(asked.submission), connection);
+  }
+  defer(connection, request, {.job = first, .tasks = parsed->are_tasks ? jobs.size() : 0});
   return std::nullopt;
+}
+
+// Returns a job of the conditions that is not there.
+std::optional<JobId> Api::unknown_job(std::span<const Dependency> conditions) const {
+  for (const Dependency& condition : conditions) {
+    for (std::size_t row = condition.first.row(); row <= condition.last.row(); ++row) {
+      if (!tables_.jobs.has(JobId(row))) return JobId(row);
+    }
+  }
+  return std::nullopt;
+}
+
+// Writes the files of new jobs: all, or none.
+Status Api::store(JobId first, std::span<const JobRequest> jobs) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Status status =
+        io_.write(submission_file(JobId(first.row() + i)), submission_text(jobs[i].submission));
+    if (status) continue;
+    for (std::size_t written = 0; written < i; ++written)
+      io_.remove(submission_file(JobId(first.row() + written)));
+    return status;
+  }
+  return {};
 }
 
 std::optional<Api::Answer> Api::set_tickets(ConnectionId connection, const HttpMessage& request,
@@ -308,19 +406,22 @@ std::optional<Api::Answer> Api::cordon_gpu(ConnectionId connection, const HttpMe
   return std::nullopt;
 }
 
-void Api::defer(ConnectionId connection, const HttpMessage& request, JobId submitted) {
+void Api::defer(ConnectionId connection, const HttpMessage& request, Submitted submitted) {
   due_.push_back({connection, request.keep_alive, submitted});
 }
 
 void Api::answer_due() {
   // A client that asks again after its answer may be deferred again.
   for (const Due& due : std::exchange(due_, {})) {
-    if (due.submitted.is_none()) {
+    const auto [job, tasks] = due.submitted;
+    if (job.is_none()) {
       send(due.connection, {}, due.keep_alive);
-    } else if (tables_.jobs.state[due.submitted] == JobState::kRejected) {
-      send(due.connection, error_answer(400, views_.book.of(due.submitted).reason), due.keep_alive);
+    } else if (tables_.jobs.state[job] == JobState::kRejected) {
+      send(due.connection, error_answer(400, views_.book.of(job).reason), due.keep_alive);
     } else {
-      send(due.connection, {201, {{"id", due.submitted.row()}}}, due.keep_alive);
+      json ids = {{"id", job.row()}};
+      if (tasks > 0) ids["last"] = job.row() + tasks - 1;
+      send(due.connection, {201, std::move(ids)}, due.keep_alive);
     }
   }
   for (JobId job : std::exchange(left_alone_, {})) {

@@ -8,10 +8,15 @@
 #include "fairlead/live/queries.h"
 #include "fairlead/local/local_backend.h"
 #include "fairlead/serve/door.h"
+#include "fairlead/serve/job_request.h"
 
 #include <map>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fairlead {
@@ -20,12 +25,17 @@ class Api {
  public:
   // `address` and `token`: ServeOptions::http_address and http_token. The objects passed by reference
   // must outlive this one.
-  Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend, Inbox& inbox,
-      std::string_view address, const std::string& token);
+  Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend,
+      StartConditions& conditions, Inbox& inbox, std::string_view address,
+      const std::string& token);
 
   void on_connected(ConnectionId connection, const Peer& peer);
   void on_received(ConnectionId connection, std::string_view bytes);
   void on_closed(ConnectionId connection);
+  // Returns the time of the next on_time(): a client has not completed its request in time.
+  Time deadline() const;
+  // Disconnects clients that have not completed their requests in time.
+  void on_time(Time now);
   // Called after everything in the inbox was applied to the tables and is on disk.
   void answer_due();
 
@@ -33,16 +43,25 @@ class Api {
   struct Client {
     Peer peer;
     HttpReader reader{HttpReader::Of::kRequests};
-    bool is_waiting = false;  // its last request has no answer yet
+    bool is_waiting = false;   // its last request has no answer yet
+    std::size_t kept = 0;      // bytes of its requests that the daemon keeps
+    Time due = Time::never();  // it must have completed its request; never: it has none
   };
   using Answer = JsonAnswer;
+  struct Submitted {
+    JobId job;              // the first job; none: the request is not a submission
+    std::size_t tasks = 0;  // number of jobs; 0: the request is of one job without tasks
+  };
   struct Due {  // an answer that waits for the disk
     ConnectionId connection = 0;
     bool keep_alive = true;
-    JobId submitted;  // none: the request is not a submission
+    Submitted submitted{};
   };
 
   void serve_next(ConnectionId connection, Client& client);
+  bool is_within_bounds(ConnectionId connection, Client& client);
+  void set_kept(Client& client, std::size_t bytes);
+  void set_due(ConnectionId connection, Client& client, Time due);
   void handle(ConnectionId connection, Client& client, const HttpMessage& request);
   bool handle_text(ConnectionId connection, const HttpMessage& request);
   bool refuse(ConnectionId connection, const HttpMessage& request);
@@ -64,7 +83,13 @@ class Api {
                                std::string_view rest);
   std::optional<Answer> cordon_gpu(ConnectionId connection, const HttpMessage& request,
                                    std::string_view rest);
-  void defer(ConnectionId connection, const HttpMessage& request, JobId submitted = JobId::none());
+  std::optional<JobId> unknown_job(std::span<const Dependency> conditions) const;
+  Status store(JobId first, std::span<const JobRequest> jobs);
+  Answer hold_beside(JobId job, bool is_held);
+  void defer(ConnectionId connection, const HttpMessage& request) {
+    defer(connection, request, {});
+  }
+  void defer(ConnectionId connection, const HttpMessage& request, Submitted submitted);
   Time now() const;
   void leave(ConnectionId connection);
   void send(ConnectionId connection, const Answer& answer, bool keep_alive);
@@ -78,10 +103,13 @@ class Api {
   const KnownSpeed& speeds_;
   const Tables& tables_;
   LocalBackend& backend_;
+  StartConditions& conditions_;
   Inbox& inbox_;
   Door door_;
   std::string page_;  // the page's address over TCP; empty: there is none
   std::map<ConnectionId, Client> clients_;
+  std::map<std::uint32_t, std::size_t> kept_;           // bytes of requests, by user
+  std::set<std::pair<Time, ConnectionId>> incomplete_;  // clients by Client::due
   std::vector<Due> due_;
   std::multimap<JobId, Due> until_end_;              // clients that wait for the end of a job
   std::multimap<ConnectionId, JobId> at_terminals_;  // jobs that end when their client disconnects

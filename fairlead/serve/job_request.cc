@@ -1,29 +1,30 @@
 #include "fairlead/serve/job_request.h"
 
+#include "fairlead/base/printable.h"
 #include "fairlead/serve/command_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
 
 namespace fairlead {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kNameBytesMax = 200;
 constexpr std::uint32_t kProcessesMax = 64;
 constexpr std::uint32_t kRetriesMax = 1000;
 constexpr double kSpanMaxS = 1e9;
-
-bool is_printable(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7f;
-  });
-}
+constexpr std::uint32_t kIndexMax = 1'000'000'000;
+constexpr std::array<std::string_view, 3> kTaskFields = {"command", "name", "array_index"};
+constexpr std::string_view kIndexVariable = "FAIRLEAD_ARRAY_INDEX=";
 
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
@@ -71,6 +72,21 @@ class Fields {
                          value.dump());
     }
     return value.get<std::uint32_t>();
+  }
+
+  // Returns the jobs of a list of numbers.
+  Result<std::vector<JobId>> jobs(const char* field) const {
+    std::vector<JobId> jobs;
+    if (!object_.contains(field)) return jobs;
+    const json& list = object_[field];
+    if (!list.is_array() || !std::ranges::all_of(list, &json::is_number_unsigned))
+      return input_error("{} must be a list of numbers of jobs", field);
+    for (const json& job : list) {
+      // No job has a larger row.
+      constexpr std::uint64_t kRowMax = std::numeric_limits<std::uint32_t>::max();
+      jobs.emplace_back(std::min(job.get<std::uint64_t>(), kRowMax));
+    }
+    return jobs;
   }
 
   // An attribute of 0 is not named.
@@ -143,6 +159,10 @@ Result<Submission> parse_submission_of(const json& object) {
   FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
   FL_TRY_ASSIGN(retries, fields.number("retries", 0, 0, kRetriesMax));
   FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
+  FL_TRY_ASSIGN(idle_end, span_of(object, "idle_end_s"));
+  if (idle_end.ms > 0 && idle_end < kIdleMin)
+    return input_error("idle_end_s must be at least {}", kIdleMin.ms / 1000);
+  submission.idle_end = idle_end;
   FL_TRY_ASSIGN(has_terminal, fields.flag("terminal", false));
   if (has_terminal && processes != 1)
     return input_error("terminal: only a job of one process can have one");
@@ -159,13 +179,20 @@ Result<Submission> parse_submission_of(const json& object) {
   submission.processes = processes;
   submission.retries = retries;
   submission.limit = limit;
+  FL_TRY_ASSIGN(after, fields.jobs("after"));
+  FL_TRY_ASSIGN(after_ok, fields.jobs("after_ok"));
+  submission.after = after_each(std::move(after), false);
+  std::ranges::copy(after_each(std::move(after_ok), true), std::back_inserter(submission.after));
+  if (object.contains("array_index")) {
+    FL_TRY_ASSIGN(index, fields.number("array_index", 0, 0, kIndexMax));
+    std::erase_if(submission.environment,
+                  [](const std::string& variable) { return variable.starts_with(kIndexVariable); });
+    submission.environment.push_back(fmt::format("{}{}", kIndexVariable, index));
+  }
   return submission;
 }
 
-}  // namespace
-
-Result<JobRequest> parse_job_request(std::string_view body, const Cluster& cluster) {
-  const json object = json::parse(body, nullptr, false);
+Result<JobRequest> parse_job_request(const json& object, const Cluster& cluster) {
   if (!object.is_object()) return input_error("a job is a JSON object");
   const Fields fields(object);
   FL_TRY_ASSIGN(submission, parse_submission_of(object));
@@ -192,6 +219,39 @@ Result<JobRequest> parse_job_request(std::string_view body, const Cluster& clust
                     .types = types,
                     .declared = declared,
                     .submission = std::move(submission)};
+}
+
+}  // namespace
+
+Result<JobRequests> parse_job_requests(std::string_view body, const Cluster& cluster) {
+  json object = json::parse(body, nullptr, false);
+  JobRequests requests;
+  if (!object.is_object() || !object.contains("tasks")) {
+    FL_TRY_ASSIGN(job, parse_job_request(object, cluster));
+    requests.jobs.push_back(std::move(job));
+    return requests;
+  }
+  FL_TRY_ASSIGN(at_once, Fields(object).number("at_once", 0, 0, kTasksMax));
+  const json tasks = std::move(object["tasks"]);
+  object.erase("tasks");
+  if (!tasks.is_array() || tasks.empty() || tasks.size() > kTasksMax)
+    return input_error("tasks must be a list of 1 to {} tasks", kTasksMax);
+  requests.are_tasks = true;
+  requests.at_once = at_once;
+  for (const json& task : tasks) {
+    if (!task.is_object()) return input_error("a task is a JSON object");
+    for (const auto& field : task.items()) {
+      if (std::ranges::find(kTaskFields, field.key()) == kTaskFields.end())
+        return input_error("a task has {}: {}", fmt::join(kTaskFields, ", "), field.key());
+    }
+    json whole = object;
+    whole.update(task);
+    FL_TRY_ASSIGN(job, parse_job_request(whole, cluster));
+    if (job.submission.has_terminal || job.submission.has_input)
+      return input_error("tasks have neither a terminal nor an input");
+    requests.jobs.push_back(std::move(job));
+  }
+  return requests;
 }
 
 }  // namespace fairlead

@@ -15,6 +15,7 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
   if (const Submission* what = backend_.submission(job)) {
     facts.limit = what->limit;
     facts.lost = what->lost;
+    if (conditions_.has(job)) facts.after = dependencies_text(what->after, tables_);
     facts.retries = {.runs = what->failed, .most = what->retries};
   }
   const Sensors* const sensors = backend_.sensors(job);
@@ -49,6 +50,8 @@ bool LocalFacts::is_ending(JobId job) const {
 }
 
 std::string LocalFacts::release_hint(JobId job) const {
+  const Submission* const what = backend_.submission(job);
+  if (what != nullptr && conditions_.has(job) && !what->is_held) return {};
   return fmt::format("`fairlead release {}` lets it go on.", job.row());
 }
 

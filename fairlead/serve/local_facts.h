@@ -10,8 +10,9 @@ namespace fairlead {
 class LocalFacts : public BackendFacts {
  public:
   // REQUIRES: the arguments outlive this.
-  LocalFacts(Io& io, const Tables& tables, const LocalBackend& backend)
-      : io_(io), tables_(tables), backend_(backend) {}
+  LocalFacts(Io& io, const Tables& tables, const LocalBackend& backend,
+             const StartConditions& conditions)
+      : io_(io), tables_(tables), backend_(backend), conditions_(conditions) {}
 
   std::int64_t unix_ms(Time t) const override { return io_.unix_ms(t); }
   std::string name_of(JobId job) const override;
@@ -26,6 +27,7 @@ class LocalFacts : public BackendFacts {
   Io& io_;
   const Tables& tables_;
   const LocalBackend& backend_;
+  const StartConditions& conditions_;
 };
 
 }  // namespace fairlead

@@ -182,8 +182,8 @@ class LiveServer : public Server {
     for (const Record& record : run.records()) views_->book.on(record);
     records_ = end.records;
     join_new_nodes();
-    FL_TRY(adopt(run));
-    beginning_ = fmt::format("went on with {} jobs{}{}", here_, beginning_, change_text(same));
+    FL_TRY_ASSIGN(here, adopt(run));
+    beginning_ = fmt::format("went on with {} jobs{}{}", here, beginning_, change_text(same));
     if (!recovery->why.empty())
       beginning_ += fmt::format("; the policy starts again: {}", recovery->why);
     return {};
@@ -243,16 +243,18 @@ class LiveServer : public Server {
 
   void make_parts() {
     const Tables& tables = engine_->tables();
-    backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_, options_.hook);
-    facts_.emplace(io_, tables, *backend_);
+    conditions_.emplace(io_, tables, inbox_);
+    backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_, *conditions_,
+                     options_.hook);
+    facts_.emplace(io_, tables, *backend_, *conditions_);
     world_.set_backend(*backend_);
     views_.emplace(*facts_, tables, *policy_, policy_options_);
-    api_.emplace(io_, *views_, engine_->speeds(), *backend_, inbox_, options_.http_address,
-                 options_.http_token);
+    api_.emplace(io_, *views_, engine_->speeds(), *backend_, *conditions_, inbox_,
+                 options_.http_address, options_.http_token);
   }
 
-  // Brings the folder and the tasks of the machine into the state of the journal.
-  Status adopt(const RecordedRun& run) {
+  // Brings the folder and the tasks of the machine into the state of the journal. Returns the number of jobs.
+  Result<std::int64_t> adopt(const RecordedRun& run) {
     const Tables& tables = engine_->tables();
     const std::vector<TaskStatus> tasks = io_.tasks();
     TaskHistory history(backend_->first_gpus(), tasks);
@@ -262,9 +264,10 @@ class LiveServer : public Server {
       const bool is_here = row && tables.jobs.is_here(*row);
       if (!is_here) io_.remove("jobs/" + name);  // done, or never acknowledged
     }
+    std::int64_t here = 0;
     for (JobId job : ids<JobId>(tables.jobs.size())) {
       if (!tables.jobs.is_here(job)) continue;
-      ++here_;
+      ++here;
       const auto text = io_.read(submission_file(job));
       auto submission = text ? parse_submission(*text) : tl::unexpected(text.error());
       if (!submission) inbox_.add({.kind = EventKind::kCancelled, .job = job});
@@ -272,7 +275,8 @@ class LiveServer : public Server {
                     views_->book.of(job).tasks);
     }
     backend_->adopt(io_.now(), tasks, history);
-    return backend_->disk();
+    FL_TRY(backend_->disk());
+    return here;
   }
 
   static std::optional<JobId> parse_row(const std::string& name) {
@@ -291,6 +295,7 @@ class LiveServer : public Server {
     if (event.kind == IoEvent::Kind::kConnected) api_->on_connected(event.connection, event.peer);
     if (event.kind == IoEvent::Kind::kReceived) api_->on_received(event.connection, event.bytes);
     if (event.kind == IoEvent::Kind::kClosed) api_->on_closed(event.connection);
+    if (event.kind == IoEvent::Kind::kTime) api_->on_time(io_.now());
   }
 
   Io& io_;
@@ -300,9 +305,11 @@ class LiveServer : public Server {
   Sinks sinks_{*this};
   Inbox inbox_;
   LocalWorld world_{io_, inbox_, [this] { return sync(); },
-                    [this](const IoEvent& event) { on_client(event); }};
+                    [this](const IoEvent& event) { on_client(event); },
+                    [this] { return api_->deadline(); }};
   std::optional<Engine> engine_;
   std::optional<JournalFile> journal_;
+  std::optional<StartConditions> conditions_;
   std::optional<LocalBackend> backend_;
   std::optional<LocalFacts> facts_;
   std::optional<Views> views_;
@@ -312,7 +319,6 @@ class LiveServer : public Server {
   std::uint64_t records_ = 0;
   std::int64_t records_since_snapshot_ = 0;
   bool is_snapshot_due_ = true;  // the policy may have started again
-  std::int64_t here_ = 0;
   std::string beginning_;
 };
 

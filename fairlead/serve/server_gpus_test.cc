@@ -110,5 +110,22 @@ TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
   EXPECT_EQ(daemon.state(idle), "running");
 }
 
+TEST(Server, AJobThatLeavesItsGpusIdleTooLongIsCancelledIfItsUserSaysSo) {
+  SimDaemon daemon("fifo", "2xV100");
+  daemon.io.set_gpus(2);
+  daemon.fail(Outage::kDaemon);
+  daemon.io.gpu_report().busy_percent = {0, 0};
+  const std::size_t session = daemon.submit({"work", "6000000"}, 1, kAnn, {{"idle_end_s", 1200}});
+  const std::size_t other = daemon.submit({"work", "6000000"});
+  daemon.run_to(1100);
+  EXPECT_EQ(daemon.state(session), "running");
+  daemon.run_to(1300);
+  EXPECT_EQ(daemon.state(session), "cancelled");
+  EXPECT_EQ(daemon.job(session)["reason"], "its GPUs were idle for 20m");
+  EXPECT_EQ(daemon.state(other), "running");
+  const json short_one = {{"command", {"work"}}, {"folder", "/data"}, {"idle_end_s", 599}};
+  EXPECT_EQ(daemon.ask("POST", "/v1/jobs", short_one).status, 400);
+}
+
 }  // namespace
 }  // namespace fairlead

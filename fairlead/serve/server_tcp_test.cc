@@ -76,6 +76,31 @@ TEST(Server, WithoutATokenNothingIsServedOverTcp) {
   EXPECT_EQ(daemon.ask("GET", "/v1/page").status, 404);
 }
 
+TEST(Server, ARequestThatDoesNotArriveInTimeIsGivenUp) {
+  SimDaemon daemon;
+  const HttpMessage answer =
+      daemon.ask_as({.is_unknown = true}, "POST /v1/jobs HTTP/1.1\r\nContent-Length: 5\r\n\r\n12");
+  EXPECT_EQ(answer.status, 408);
+  EXPECT_GE(daemon.io.time(), Time{} + seconds(30));
+  EXPECT_LT(daemon.io.time(), Time{} + seconds(31));
+  // A client without a request may stay.
+  daemon.io.connect({.uid = kAnn});
+  daemon.run_to(200);
+  EXPECT_EQ(daemon.io.connections(), 1U);
+}
+
+TEST(Server, TheRequestsOfAUserAreBoundedTogetherAndOthersAreNotConcerned) {
+  SimDaemon daemon;
+  const std::string part = fmt::format("POST /v1/jobs HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}",
+                                       kHttpBytesMax, std::string(kHttpBytesMax - 1, 'x'));
+  for (int i = 0; i < 12; ++i)
+    daemon.io.client_send(daemon.io.connect({.uid = kBob, .gid = kBob}), part, {});
+  daemon.run_to(1);
+  EXPECT_EQ(daemon.ask("GET", "/healthz").status, 200);
+  daemon.run_to(2);
+  EXPECT_EQ(daemon.io.connections(), 7U);  // with 28 MiB; the eighth would exceed 32 MiB
+}
+
 TEST(Server, UsersAreToldTheAddressOfThePage) {
   SimDaemon daemon;
   EXPECT_EQ(json::parse(daemon.ask("GET", "/v1/page").body)["url"],

@@ -104,6 +104,20 @@ void limit_open_files(std::uint64_t count) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Sets the limits as far as this process may: only root may raise a hard limit or lower the nice value.
+void set_limits(const Spec& spec) {
+  if (spec.limits.empty()) return limit_open_files(spec.open_files);
+  for (std::size_t i = 0; i + 1 < spec.limits.size(); i += 2) {
+    const auto resource = static_cast<int>(i / 2);
+    const rlimit asked{.rlim_cur = spec.limits[i], .rlim_max = spec.limits[i + 1]};
+    rlimit limit{};
+    if (setrlimit(resource, &asked) == 0 || getrlimit(resource, &limit) != 0) continue;
+    limit.rlim_cur = std::min(asked.rlim_cur, limit.rlim_max);
+    setrlimit(resource, &limit);
+  }
+  setpriority(PRIO_PROCESS, 0, static_cast<int>(spec.niceness) + kNiceMin);
+}
+
 // Returns the environment of a copy. A single copy has no rank, because launchers take an existing rank as the sign
 // that another launcher started them.
 std::vector<std::string> environment_of(const Spec& spec, std::uint32_t rank) {
@@ -198,7 +212,7 @@ class Shim {
     setsid();  // signals to its process group do not reach the shim
     if (!spec_.cgroup.empty() && !write_to(spec_.cgroup + "/cgroup.procs", "0"))
       refuse(Refusal::Step::kCgroup);
-    limit_open_files(spec_.open_files);
+    set_limits(spec_);
     if (!become_user(spec_)) refuse(Refusal::Step::kUser);
     if (spec_.has_terminal && !take_terminal()) refuse(Refusal::Step::kTerminal);
     if (spec_.has_input && rank == 0 && dup2(kTerminalDescriptor, STDIN_FILENO) < 0)

@@ -69,6 +69,8 @@ void each_field(auto& spec, auto&& visit) {
   visit(spec.groups);
   visit(spec.umask);
   visit(spec.open_files);
+  visit(spec.limits);
+  visit(spec.niceness);
   visit(spec.processes);
   visit(spec.has_terminal);
   visit(spec.has_input);

@@ -18,6 +18,8 @@ constexpr std::string_view kCannotRun = "exit code ";
 // The descriptor of the task's terminal or standard input, if it has one.
 constexpr int kTerminalDescriptor = 4;
 
+constexpr int kNiceMin = -20;
+
 struct Spec {
   std::string folder;  // folder of the task; absolute
   std::string cgroup;  // a folder of cgroup2, or empty
@@ -26,11 +28,15 @@ struct Spec {
   std::uint32_t gid = 0;
   std::vector<std::uint32_t> groups{};
   std::uint32_t umask = 022;
-  std::uint64_t open_files = 0;  // the soft limit of each process
-  std::uint32_t processes = 1;   // copies of the command; if more than one, each has a RANK
-  bool has_terminal = false;     // kTerminalDescriptor; for one process
-  bool has_input = false;        // kTerminalDescriptor is the standard input of the first process
-  std::string directory;         // where they run
+  std::uint64_t open_files = 0;  // the soft limit of each process, if there are no `limits`
+  // The soft and hard limit of each resource (RLIMIT_CPU is 0), and the nice value above kNiceMin, which counts if there
+  // are limits.
+  std::vector<std::uint64_t> limits{};
+  std::uint32_t niceness = 0;
+  std::uint32_t processes = 1;  // copies of the command; if more than one, each has a RANK
+  bool has_terminal = false;    // kTerminalDescriptor; for one process
+  bool has_input = false;       // kTerminalDescriptor is the standard input of the first process
+  std::string directory;        // where they run
   std::vector<std::string> command{};
   std::vector<std::string> environment{};
   friend bool operator==(const Spec&, const Spec&) = default;

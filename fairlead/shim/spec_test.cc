@@ -14,6 +14,8 @@ Spec full() {
           .groups = {100, 27, 4'000'000'000},
           .umask = 027,
           .open_files = 1024,
+          .limits = {0, ~std::uint64_t{0}, 8},
+          .niceness = 39,
           .processes = 4,
           .has_terminal = true,
           .directory = "/data/two words",

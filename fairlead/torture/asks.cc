@@ -134,12 +134,42 @@ Ask Asks::submit(Rng& rng, Asker asker) {
     body += fmt::format(R"(,"limit_s":{})", static_cast<double>(job.limit.ms) / 1000);
   }
   if (job.work.retries > 0) body += fmt::format(R"(,"retries":{})", job.work.retries);
+  if (plan_.has_orders) body += conditions(rng, job);
+  promises_.by_name[job.name] = promises_.submissions.size();
+  promises_.submissions.push_back(job);
+  if (plan_.has_orders && rng.below(8) == 0) body += tasks(rng, ask, std::move(job));
   body += flaw == 2 ? "" : "}";
   if (flaw == 2) ask.is_valid = false;
   ask.bytes = http_request("POST", "/v1/jobs", body);
-  promises_.by_name[job.name] = promises_.submissions.size();
-  promises_.submissions.push_back(std::move(job));
   return ask;
+}
+
+// Returns the field with the jobs that must end before, if there are any.
+std::string Asks::conditions(Rng& rng, Submitted& job) const {
+  if (promises_.acknowledged.empty() || rng.below(4) != 0) return "";
+  for (std::uint64_t left = 1 + rng.below(3); left > 0; --left) {
+    const JobId other = some_job(rng);
+    if (promises_.acknowledged.contains(other)) job.after.push_back(other);
+  }
+  job.needs_good_ends = rng.below(2) == 0;
+  std::vector<std::uint32_t> rows;
+  for (JobId other : job.after) rows.push_back(other.row());
+  return fmt::format(R"(,"{}":[{}])", job.needs_good_ends ? "after_ok" : "after",
+                     fmt::join(rows, ","));
+}
+
+// Returns the fields of an array, of which `job` is the first task.
+std::string Asks::tasks(Rng& rng, Ask& ask, Submitted job) {
+  ask.tasks = 1 + small(rng, 5);
+  ask.at_once = small(rng, 3);
+  std::string list = "{}";
+  for (std::uint32_t i = 1; i < ask.tasks; ++i) {
+    job.name = fmt::format("s{}", promises_.submissions.size());
+    list += fmt::format(R"(,{{"name":"{}","array_index":{}}})", job.name, i);
+    promises_.by_name[job.name] = promises_.submissions.size();
+    promises_.submissions.push_back(job);
+  }
+  return fmt::format(R"(,"tasks":[{}],"at_once":{})", list, ask.at_once);
 }
 
 // Returns the work of a job. Checkpoints are more frequent than turns, so that a job makes progress

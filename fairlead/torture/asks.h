@@ -31,7 +31,10 @@ struct Ask {
   };
   Kind kind = Kind::kRead;
   std::string bytes;
-  std::size_t submission = 0;      // for kSubmit: its position in Promises
+  std::size_t submission = 0;  // for kSubmit: its position in Promises
+  std::uint32_t tasks =
+      0;  // for kSubmit: the tasks that follow in Promises; 0: the request is of one job
+  std::uint32_t at_once = 0;       // for kSubmit: of the tasks; 0: all
   std::optional<bool> is_valid{};  // for kSubmit: whether it must be accepted, if known
   JobId job{};                     // for requests about a job
   std::string user{};              // for kTickets
@@ -59,6 +62,8 @@ class Asks {
 
  private:
   Ask submit(Rng& rng, Asker asker);
+  std::string conditions(Rng& rng, Submitted& job) const;
+  std::string tasks(Rng& rng, Ask& ask, Submitted job);
   Ask tickets(Rng& rng) const;
   Ask read(Rng& rng) const;
   NodeId some_node(Rng& rng) const;

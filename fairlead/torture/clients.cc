@@ -229,7 +229,7 @@ void Clients::on_answer(const Exchange& exchange, const Ask& ask, const HttpMess
 }
 
 void Clients::on_submitted(const Ask& ask, const HttpMessage& answer) {
-  Submitted& job = promises_.submissions[ask.submission];
+  const Submitted& job = promises_.submissions[ask.submission];
   if (answer.status != 201) {
     const bool is_refused = answer.status == 400 && !ask.is_valid.value_or(false);
     if (!is_refused && answer.status != 503) {
@@ -242,11 +242,19 @@ void Clients::on_submitted(const Ask& ask, const HttpMessage& answer) {
     return promises_.wrong("a submission is acknowledged without an id");
   }
   if (!ask.is_valid.value_or(true)) promises_.wrong(fmt::format("{} is taken", job.name));
-  const JobId id(body["id"].get<std::size_t>());
-  job.acknowledged = id;
-  if (!promises_.acknowledged.emplace(id, ask.submission).second) {
+  const auto first = body["id"].get<std::size_t>();
+  const std::uint32_t jobs = std::max(1U, ask.tasks);
+  if (ask.tasks > 0 && body.value("last", std::size_t{0}) != first + jobs - 1)
+    return promises_.wrong(fmt::format("{} tasks are acknowledged as {}", jobs, answer.body));
+  for (std::uint32_t i = 0; i < jobs; ++i) acknowledge(JobId(first + i), ask.submission + i);
+  if (ask.at_once > 0)
+    promises_.arrays.push_back({JobId(first), JobId(first + jobs - 1), ask.at_once});
+}
+
+void Clients::acknowledge(JobId id, std::size_t submission) {
+  promises_.submissions[submission].acknowledged = id;
+  if (!promises_.acknowledged.emplace(id, submission).second)
     promises_.wrong(fmt::format("id {} is given twice", id.row()));
-  }
 }
 
 bool Clients::owns(Asker asker, JobId job) const {

@@ -50,6 +50,7 @@ class Clients : public SimClients {
   void note_asked(const Ask& ask);
   void on_answer(const Exchange& exchange, const Ask& ask, const HttpMessage& answer);
   void on_submitted(const Ask& ask, const HttpMessage& answer);
+  void acknowledge(JobId id, std::size_t submission);
   void on_changed(const Exchange& exchange, const Ask& ask, const HttpMessage& answer);
   void note_changed(const Ask& ask, bool is_done);
   void on_job(const Ask& ask, const HttpMessage& answer);

@@ -58,7 +58,37 @@ std::string Invariants::after_step(const Tables& tables) {
     if (std::string what = check_task(tables, task); !what.empty()) return what;
     if (std::string what = check_gpus(task); !what.empty()) return what;
   }
+  if (std::string what = check_arrays(tables); !what.empty()) return what;
   return check_told(tables);
+}
+
+std::string Invariants::check_after(const Tables& tables, JobId job) const {
+  const auto known = promises_.acknowledged.find(job);
+  if (known == promises_.acknowledged.end()) return "";
+  const Submitted& asked = promises_.submissions[known->second];
+  for (JobId other : asked.after) {
+    const JobState state = tables.jobs.state[other];
+    const bool has_ended =
+        !tables.jobs.is_here(other) && (!asked.needs_good_ends || state == JobState::kFinished);
+    if (!has_ended)
+      return fmt::format("job {} starts before the end of job {}", job.row(), other.row());
+  }
+  return "";
+}
+
+std::string Invariants::check_arrays(const Tables& tables) const {
+  for (const TaskArray& array : promises_.arrays) {
+    std::uint32_t released = 0;
+    for (std::size_t row = array.first.row(); row <= array.last.row(); ++row) {
+      const JobState state = tables.jobs.state[JobId(row)];
+      released += state == JobState::kWaiting || state == JobState::kRunning ? 1 : 0;
+    }
+    if (released > array.at_once) {
+      return fmt::format("{} tasks of jobs {} to {} are released, not {}", released,
+                         array.first.row(), array.last.row(), array.at_once);
+    }
+  }
+  return "";
 }
 
 std::string Invariants::check_task(const Tables& tables, const SimTask& task) const {
@@ -68,6 +98,7 @@ std::string Invariants::check_task(const Tables& tables, const SimTask& task) co
   const JobState state = tables.jobs.state[job];
   if (task.is_interrupted || task.is_killed) return check_leaving(tables, task);
   if (!tables.jobs.is_here(job)) return text(task.id) + " lives, but its job is done";
+  if (std::string what = check_after(tables, job); !what.empty()) return what;
   if (task.is_thawed()) {
     if (state != JobState::kRunning) return text(task.id) + " runs, but its job does not";
     const std::vector<std::uint32_t> gpus = gpus_of(tables, job);
@@ -179,7 +210,8 @@ bool Invariants::can_have_ended(const Tables& tables, JobId job, const Submitted
       return truth.has_failed(job) || truth.failed_starts(job) >= EngineOptions().starts_max ||
              has_had_its_time(tables, job, asked, {});
     case JobState::kCancelled:
-      return promises_.cancels_asked.contains(job);
+      return promises_.cancels_asked.contains(job) ||
+             (asked.needs_good_ends && !check_after(tables, job).empty());
     case JobState::kRejected:
       return false;
     default:

@@ -15,7 +15,9 @@
 //  7. a GPU with a working task that was asked to leave is not listed as idle;
 //  8. the policy of a new daemon has the same state behind a record as the one before (torture.cc);
 //  9. a job whose start failed is released once it may be tried again;
-// 10. the journal is a possible one, and the tables are its fold.
+// 10. a job starts only after the jobs that have to end before, and at most so many tasks of an array are released
+//     and unfinished;
+// 11. the journal is a possible one, and the tables are its fold.
 //
 // They hold between two steps of the daemon.
 //
@@ -50,6 +52,8 @@ class Invariants {
   std::string check_task(const Tables& tables, const SimTask& task) const;
   static std::string check_leaving(const Tables& tables, const SimTask& task);
   std::string check_gpus(const SimTask& task);
+  std::string check_after(const Tables& tables, JobId job) const;
+  std::string check_arrays(const Tables& tables) const;
   std::string check_work(const Tables& tables, const SimTask& task) const;
   std::vector<std::uint32_t> gpus_of(const Tables& tables, JobId job) const;
 

@@ -21,12 +21,22 @@ struct Submitted {
   std::uint32_t gpus = 1;
   std::uint32_t copies_max = 1;  // 0: any number
   SimWork work;
-  Duration limit{};  // zero: none
+  Duration limit{};              // zero: none
+  std::vector<JobId> after{};    // that must end before it starts,
+  bool needs_good_ends = false;  // and well
   std::optional<JobId> acknowledged{};
+};
+
+// The acknowledged tasks of an array.
+struct TaskArray {
+  JobId first;
+  JobId last;
+  std::uint32_t at_once = 0;
 };
 
 struct Promises {
   std::vector<Submitted> submissions;
+  std::vector<TaskArray> arrays{};
   std::map<std::string, std::size_t, std::less<>> by_name;
   std::map<JobId, std::size_t> acknowledged;  // to positions in `submissions`
   std::map<JobId, std::string> ended;         // the state at the end, as in the API

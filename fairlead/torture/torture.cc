@@ -46,9 +46,10 @@ class World {
     io_.calls().set_watch([this](IoCall call, double SimFaults::*fault) { watch(call, fault); });
     io_.set_gpus(options_.machine.cluster.gpus);
     io_.trace([&] {
-      return fmt::format("seed {}: {}, {} nodes, {} users, {} actions, {}faults {}", seed,
+      return fmt::format("seed {}: {}, {} nodes, {} users, {} actions, {}{}faults {}", seed,
                          plan_.policy, plan_.machine.cluster.nodes(), plan_.users, plan_.actions,
-                         plan_.has_copies ? "copies, " : "", faults_text(faults_of(plan_.faults)));
+                         plan_.has_copies ? "copies, " : "", plan_.has_orders ? "orders, " : "",
+                         faults_text(faults_of(plan_.faults)));
     });
   }
 

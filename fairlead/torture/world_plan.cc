@@ -14,7 +14,7 @@ namespace fairlead {
 namespace {
 
 // Streams of a world's seed.
-enum Stream : std::uint64_t { kMachine, kPolicy, kClients, kFaults, kCrashes, kNodes, kJobs };
+enum Stream : std::uint64_t { kMachine, kPolicy, kClients, kFaults, kCrashes, kNodes, kJobs, kOrders };
 
 constexpr std::uint32_t bits(std::initializer_list<IoCall> calls) {
   std::uint32_t bits = 0;
@@ -123,6 +123,7 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
     plan.policy = kCopiesPolicies[jobs.below(kCopiesPolicies.size())];
   }
   plan.leaves_slowly = jobs.below(4) == 0;
+  plan.has_orders = of_seed.split(kOrders).below(2) == 0;
   if (limits.policy) plan.policy = *limits.policy;
   Rng clients = of_seed.split(kClients);
   plan.users = limits.users.value_or(static_cast<std::uint32_t>(between(clients, 1, 4)));

@@ -41,6 +41,7 @@ struct WorldPlan {
   Duration grace;
   std::int64_t snapshot_records = 0;
   bool has_copies = false;     // jobs may train as copies, mostly under a policy that makes them
+  bool has_orders = false;     // jobs may start after others, and come as arrays
   bool leaves_slowly = false;  // all jobs take long to leave their GPUs
   SimFaults faults;
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""docs/openapi.yaml is whole, and its paths are the paths that fairlead/serve and fairlead/live answer."""
+"""The dashboard of deploy/grafana asks for metrics that exist; docs/openapi.yaml is whole, and its paths are the paths that fairlead/serve and fairlead/live answer."""
 
+import json
 import pathlib
 import re
 import unittest
@@ -80,6 +81,13 @@ class OpenApi(unittest.TestCase):
             for field in SPEC["components"]["schemas"][schema]["properties"]:
                 self.assertTrue(f'{{"{field}", ' in views or f'("{field}", ' in extras,
                                 f"{field} of {schema} is not in views.cc")
+
+    def test_the_dashboard_asks_for_metrics_that_exist(self):
+        dashboard = json.loads((ROOT / "deploy/grafana/fairlead.json").read_text())
+        text = "".join(node["expr"] for node in nodes(dashboard) if isinstance(node, dict) and "expr" in node)
+        asked = set(re.findall(r"fairlead_(\w+)", text))
+        self.assertGreater(len(asked), 5)
+        self.assertLessEqual(asked, set(re.findall(r'family\("(\w+)"', SERVER)))
 
 
 if __name__ == "__main__":

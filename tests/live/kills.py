@@ -1,5 +1,6 @@
 """The daemon is killed again and again, at random moments, while users submit, cancel, hold and release
-jobs that count. Nothing that it acknowledged may be lost, and no job may run twice."""
+jobs that count, some of them after others and some as the tasks of an array. Nothing that it acknowledged may be lost, no
+job may run twice, and none may start too early."""
 
 import contextlib
 import os
@@ -24,6 +25,8 @@ class Asked:
         self.was_told_to_end = False  # whether that was acknowledged or not
         self.hold = None  # True, False: the last acknowledged state; None: unknown
         self.final = None  # the final state that was seen
+        self.after, self.needs_good_ends = [], False
+        self.array = [self]  # the tasks of its array, of which one may run at a time, or only itself
 
     def is_endless(self):
         return self.units > 1000
@@ -70,11 +73,36 @@ class Storm(threading.Thread):
         gpus, processes = (1, 1) if draw < 0.55 else (2, 2) if draw < 0.75 else (2, 1) if draw < 0.9 else (4, 1)
         units = 10 ** 6 if self.random.random() < 0.1 else self.random.randrange(0, 20)
         job = Asked(name, units, self.random.choice((0, 0, 0, 3)), processes)
+        known = [other for other in self.asked if other.id is not None]
+        if known and self.random.random() < 0.25:
+            job.after = self.random.sample(known, min(2, len(known)))
+            job.needs_good_ends = self.random.random() < 0.5
+        conditions = {"after_ok" if job.needs_good_ends else "after": [other.id for other in job.after]}
+        if not job.is_endless() and self.random.random() < 0.15:
+            return self.submit_array(job, gpus, conditions)
         self.asked.append(job)
-        file = self.daemon_.work / name
-        command = [str(HERE / "count.sh"), str(file), str(units), "0.1", str(job.code)]
         job.hold = False
-        job.id = self.daemon_.submit(command, gpus, name=name, processes=processes)
+        job.id = self.daemon_.submit(self.command_of(job), gpus, name=name, processes=processes, **conditions)
+        self.counts["submit"] += 1
+        return None
+
+    def command_of(self, job):
+        return [str(HERE / "count.sh"), str(self.daemon_.work / job.name), str(job.units), "0.1", str(job.code)]
+
+    def submit_array(self, first, gpus, conditions):
+        array = first.array
+        for _ in range(2):
+            job = Asked(f"j{len(self.asked) + len(array)}", first.units, first.code, first.processes)
+            job.after, job.needs_good_ends, job.array = first.after, first.needs_good_ends, array
+            array.append(job)
+        self.asked += array
+        for job in array:
+            job.hold = False
+        tasks = [{"name": job.name, "command": self.command_of(job)} for job in array]
+        numbers = self.daemon_.submit(self.command_of(first), gpus, processes=first.processes, tasks=tasks, at_once=1,
+                                      **conditions)
+        for number, job in enumerate(array, numbers):
+            job.id = number
         self.counts["submit"] += 1
 
     def tell(self, job, verb):
@@ -83,8 +111,10 @@ class Storm(threading.Thread):
         else:
             job.hold = None
         status, body = self.daemon_.ask("POST", f"/v1/jobs/{job.id}/{verb}")
-        if status == 409:  # it is done
-            job.final = self.daemon_.job(job.id)["state"]
+        if status == 409:  # it is done, or is held only until others have ended
+            state = self.daemon_.job(job.id)["state"]
+            job.final = state if state in DONE else None
+            job.hold = False
             return
         assert status == 200, body
         self.counts[verb] += 1
@@ -107,6 +137,7 @@ class KillTest(LiveTest):
         self.recoveries.append(daemon.start())
         self.let_all_end(daemon, storm)
         self.assert_jobs_did_their_work(daemon, storm)
+        self.assert_none_started_too_early(daemon, storm)
         self.assert_clean_end(daemon)
         self.report(daemon, storm, kills)
 
@@ -137,6 +168,7 @@ class KillTest(LiveTest):
                 job = by_name.get(asked.name)
                 if job is None:
                     self.assertIsNone(asked.id, f"lost: {asked.name}")
+                    self.assertFalse(any(task.name in by_name for task in asked.array), f"lost of an array: {asked.name}")
                     continue
                 if asked.id is None:  # it was accepted, and the answer was lost
                     asked.id = job["id"]
@@ -229,7 +261,9 @@ class KillTest(LiveTest):
                 continue
             job = states[asked.id]
             if job["state"] == "cancelled":
-                self.assertTrue(asked.was_told_to_end, f"{asked.name} was not cancelled by a user")
+                bad = [other for other in asked.after if states[other.id]["state"] != "finished"]
+                self.assertTrue(asked.was_told_to_end or (asked.needs_good_ends and bad),
+                                f"{asked.name} was not cancelled by a user")
                 continue
             self.assertEqual(job["state"], "failed" if asked.code else "finished", job)
             self.assertEqual(job["exit_code"], asked.code, job)
@@ -238,6 +272,24 @@ class KillTest(LiveTest):
                 lines = (daemon.work / (asked.name + rank)).read_text().splitlines()
                 units = [int(line.split()[1]) for line in lines if line.startswith("unit")]
                 self.assertEqual(units, list(range(asked.units)), f"{asked.name}{rank}")
+
+    def assert_none_started_too_early(self, daemon, storm):
+        asked = {job.id: job for job in storm.asked if job.id is not None}
+        ended, released = {}, set()
+        for record in daemon.records():
+            number, kind = record.get("job"), record["kind"]
+            if kind in ("finished", "failed", "cancelled"):
+                ended[number] = kind
+                released.discard(number)
+            if kind != "place" or number not in asked:
+                continue
+            job = asked[number]
+            released.add(number)
+            for other in job.after:
+                good = ("finished",) if job.needs_good_ends else DONE
+                self.assertIn(ended.get(other.id), good, f"{job.name} started before the end of {other.name}")
+            together = [task.name for task in job.array if task.id in released]
+            self.assertEqual(len(together), 1, f"of an array: {together}")
 
     def story(self, daemon, asked):
         """Returns all known facts of a job."""
@@ -253,6 +305,8 @@ class KillTest(LiveTest):
         group = f"kill, {self.title}"
         Figures.add(group, "SIGKILL at random moments", kills)
         Figures.add(group, "jobs acknowledged / lost / run twice / run again", f"{len(states)} / 0 / 0 / 0", "n / 0 / 0 / 0")
+        arrays = {id(job.array) for job in storm.asked if len(job.array) > 1}
+        Figures.add(group, "jobs after others / arrays", f"{sum(bool(job.after) for job in storm.asked)} / {len(arrays)}")
         Figures.add(group, "jobs finished / failed as told to / cancelled",
                     " / ".join(str(states.count(state)) for state in ("finished", "failed", "cancelled")))
         Figures.add(group, "cancels / holds / releases acknowledged, lost",

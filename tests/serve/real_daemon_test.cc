@@ -144,6 +144,26 @@ TEST_F(RealDaemon, AJobIsSubmittedSeenHeldReleasedAndCancelled) {
   EXPECT_EQ(cancelled.errors, "fairlead: job 1 was cancelled\n");
 }
 
+TEST_F(RealDaemon, JobsStartAfterOthersAndSweepsHaveTheirValues) {
+  const Ended sweep = ask(
+      "submit --array 1-2%1 --param x=a,b -- sh -c 'echo $FAIRLEAD_ARRAY_INDEX {x} >> all; ulimit "
+      "-n > limit'",
+      "ulimit -n 321");
+  EXPECT_EQ(sweep.out, "0-3\n") << sweep.errors;
+  EXPECT_EQ(ask("run --after-ok 0-3 -- cat all limit").out, "1 a\n1 b\n2 a\n2 b\n321\n");
+  const Ended bad = ask("submit -- false");
+  const Ended never = ask("run --after 0 --after-ok 5 -- true");
+  EXPECT_NE(never.errors.find("was cancelled: job 5 had to end well first, but is failed"),
+            std::string::npos)
+      << never.errors;
+  EXPECT_EQ(never.exit_code, 130);
+  const Ended usage = ask("usage --since 1.day --by user --json");
+  EXPECT_EQ(json::parse(usage.out, nullptr, false)["usage"].size(), 4U) << usage.out;
+  const Ended past = fairlead(fmt::format("usage '{}' --by type", path("state")));
+  EXPECT_NE(past.out.find("V100"), std::string::npos) << past.out << past.errors;
+  EXPECT_NE(past.out.find("GPU-hours in all"), std::string::npos);
+}
+
 TEST_F(RealDaemon, AJobGoesOnWithoutItsDaemon) {
   ASSERT_EQ(ask("submit -- sh -c 'echo started; mkfifo pipe; read line < pipe; echo $line'").out,
             "0\n");
