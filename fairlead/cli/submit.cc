@@ -169,6 +169,17 @@ Result<std::vector<std::string>> with_tracker(const Flags& flags,
   return words;
 }
 
+Status put_spans(const Flags& flags, json& request) {
+  for (const auto& [field, text] : {std::pair("declared_s", &flags.time),
+                                    {"limit_s", &flags.limit},
+                                    {"idle_end_s", &flags.idle_end}}) {
+    if (text->empty()) continue;
+    FL_TRY_ASSIGN(span_s, parse_span_s(*text));
+    request[field] = span_s;
+  }
+  return {};
+}
+
 Result<json> request_of(const CLI::App& app, const Flags& flags,
                         const std::vector<std::string>& command) {
   FL_TRY(check_words(app, command));
@@ -198,18 +209,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
     FL_TRY_ASSIGN(every_s, parse_span_s(flags.checkpoint_every));
     request["checkpoint_every_s"] = std::llround(every_s);
   }
-  if (!flags.time.empty()) {
-    FL_TRY_ASSIGN(declared_s, parse_span_s(flags.time));
-    request["declared_s"] = declared_s;
-  }
-  if (!flags.limit.empty()) {
-    FL_TRY_ASSIGN(limit_s, parse_span_s(flags.limit));
-    request["limit_s"] = limit_s;
-  }
-  if (!flags.idle_end.empty()) {
-    FL_TRY_ASSIGN(idle_end_s, parse_span_s(flags.idle_end));
-    request["idle_end_s"] = idle_end_s;
-  }
+  FL_TRY(put_spans(flags, request));
   if (flags.has_no_hook) request["hook"] = false;
   const std::string name = !flags.name.empty()    ? flags.name
                            : !flags.model.empty() ? flags.model

@@ -448,6 +448,30 @@ TEST_F(Commands, TopShowsJobsGpusAndUsersOnceWhereThereIsNoTerminal) {
   EXPECT_EQ(top.out.find('\x1b'), std::string::npos);
 }
 
+TEST_F(Commands, ARangeNamesEachOfItsJobs) {
+  for (int id = 3; id <= 5; ++id)
+    on(fmt::format("POST /v1/jobs/{}/cancel", id), json::object(), id == 4 ? 409 : 200);
+  const Ended ended = ask("cancel 3-5");
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_EQ(asked().size(), 3U);
+  EXPECT_EQ(ask("cancel 5-3").errors, "fairlead: a range of jobs is like 12-31: 5-3\n");
+}
+
+TEST_F(Commands, UsageSumsUpByUserModelOrType) {
+  on("GET /v1/usage?last_s=2592000", json::parse(R"({"usage": [
+    {"user": "ann", "model": "vgg", "gpu_type": "V100", "gpu_s": 3600},
+    {"user": "bob", "model": "vgg", "gpu_type": "V100", "gpu_s": 7200},
+    {"user": "ann", "model": "", "gpu_type": "K80", "gpu_s": 1800}]})"));
+  EXPECT_EQ(ask("usage --since 1.month").out,
+            "USER  GPU HOURS   SHARE\n"
+            "bob        2.00  57.1 %\n"
+            "ann        1.50  42.9 %\n"
+            "3.50 GPU-hours in all\n");
+  const Ended models = ask("usage --by model");
+  EXPECT_NE(models.out.find("(none)       0.50  14.3 %\n"), std::string::npos) << models.out;
+  EXPECT_EQ(ask("usage --since yesterday").exit_code, 2);
+}
+
 TEST_F(Commands, WhyPrintsTheDaemonsLines) {
   on("GET /v1/jobs/12/why", json{{"job", 12}, {"lines", {"It waits.", "For \x1b[2J."}}});
   EXPECT_EQ(ask("why 12").out, "It waits.\nFor ?[2J.\n");
