@@ -242,12 +242,13 @@ struct StartFailed {  // the job lost its gang, and is held until `retry`
   }
 };
 
-struct Held {  // by its user
+struct Held {  // by its user, or until other jobs have ended
   JobId job;
   static void fields(auto& self, auto& visit) { visit("job", self.job); }
 };
 
-struct Released {  // by its user, or as the time for its retry has come
+struct
+    Released {  // by its user, because others have ended, or because the time for its retry has come
   JobId job;
   static void fields(auto& self, auto& visit) { visit("job", self.job); }
 };

@@ -17,7 +17,7 @@ enum class EventKind : std::uint8_t {
   kStopped,      // a stop step was carried out: the GPUs are really free
   kStopFailed,   // a stop step could not be carried out: its GPUs are not free
   kCancelled,    // the user cancelled the job
-  kHeld,         // the user suspended placements of the job
+  kHeld,         // the user suspended placements of the job, or it waits for other jobs
   kEvicted,      // the job lost its gang, with a node or by an operator
   kStartFailed,  // a place step could not be carried out
   kCordoned,     // a node takes no further gangs; its current gangs continue
@@ -81,7 +81,8 @@ struct Event {
   Duration lost;                  // for kEvicted: running time whose work was lost
   bool is_pinned = false;         // for kPinned
   std::string_view model{};       // for kForgotten
-  std::string_view reason;        // for kFailed, kStopFailed, kStartFailed, kCordoned; may be empty
+  // For kFailed, kCancelled, kStopFailed, kStartFailed and kCordoned; may be empty.
+  std::string_view reason;
 };
 
 }  // namespace fairlead
