@@ -50,8 +50,8 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
   commands.push_back(add_serve(root));
   commands.push_back(add_agent(root));
   for (CLI::App* app : all_of(root)) app->group(kRunJobs);
-  for (auto* add : {add_simulate, add_compare, add_reproduce, add_report, add_replay, add_policies,
-                    add_clusters, add_torture})
+  for (auto* add : {add_simulate, add_compare, add_capacity, add_reproduce, add_report, add_replay,
+                    add_policies, add_clusters, add_torture})
     commands.push_back(add(root));
   for (auto* add : {add_models, add_import, add_trace})
     for (Command& command : add(root)) commands.push_back(std::move(command));
