@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace fairlead {
@@ -63,23 +64,32 @@ std::string time_cell(double s, TimeUnits units) {
 
 // Returns the runs side by side, each with its gain of mean wait, in all and by added or removed node.
 Table changes_table(const CapacityAnswer& answer, TimeUnits units) {
-  Table table({{"change", Align::kLeft},
-               {"nodes"},
-               {"GPUs"},
-               {"mean wait"},
-               {"p90"},
-               {"less wait"},
-               {"per node"},
-               {"unfinished"}});
+  const auto leaves_jobs = [](const CapacityRun& run) { return run.waits.unfinished > 0; };
+  const bool has_unfinished =
+      leaves_jobs(answer.now) || std::ranges::any_of(answer.changes, leaves_jobs);
+  std::vector<Table::Column> columns = {{"change", Align::kLeft},
+                                        {"nodes"},
+                                        {"GPUs"},
+                                        {"mean wait"},
+                                        {"p90"},
+                                        {"less wait"},
+                                        {"per node"}};
+  if (has_unfinished) columns.push_back({"unfinished"});
+  Table table(std::move(columns));
   const auto add = [&](const CapacityRun& run) {
     const double less_s = answer.now.waits.wait_mean_s - run.waits.wait_mean_s;
     const auto nodes = std::abs(static_cast<double>(run.nodes - answer.now.nodes));
     const bool is_change = !run.change.empty();
-    table.add_row({is_change ? run.change : "as it is", count_text(run.nodes), count_text(run.gpus),
-                   time_cell(run.waits.wait_mean_s, units), time_cell(run.waits.wait_p90_s, units),
-                   is_change ? time_cell(less_s, units) : "-",
-                   is_change && nodes > 0 ? time_cell(less_s / nodes, units) : "-",
-                   count_text(run.waits.unfinished)});
+    std::vector<std::string> cells = {
+        is_change ? run.change : "as it is",
+        count_text(run.nodes),
+        count_text(run.gpus),
+        time_cell(run.waits.wait_mean_s, units),
+        time_cell(run.waits.wait_p90_s, units),
+        is_change ? time_cell(less_s, units) : "-",
+        is_change && nodes > 0 ? time_cell(less_s / nodes, units) : "-"};
+    if (has_unfinished) cells.push_back(count_text(run.waits.unfinished));
+    table.add_row(std::move(cells));
   };
   add(answer.now);
   for (const CapacityRun& run : answer.changes) add(run);
@@ -106,13 +116,20 @@ std::string target_text(const CapacityQuestion& question, const CapacityAnswer& 
       question.removed.empty() ? "" : fmt::format(" without {}", fmt::join(question.removed, ", "));
   if (answer.plans.empty())
     return fmt::format("\n{}{}: not reached with these nodes.\n", target.text, without);
-  std::string text = fmt::format("\n{}{} takes one of:\n", target.text, without);
+  const bool is_one = answer.plans.size() == 1;
+  std::string text =
+      fmt::format("\n{}{} takes{}:\n", target.text, without, is_one ? "" : " one of");
   for (std::size_t i = 0; i < answer.plans.size(); ++i) {
     const CapacityPlan& plan = answer.plans[i];
     text += fmt::format("  {}: {}", nodes_text(question, plan),
                         time_cell(plan.waits.*(target.figure), units));
     if (plan.price_per_hour) text += fmt::format(", {:.2f} per hour", *plan.price_per_hour);
-    text += i == answer.cheapest ? ", the cheapest\n" : "\n";
+    text += !is_one && i == answer.cheapest ? ", the cheapest\n" : "\n";
+  }
+  for (std::size_t kind = 0; kind < question.added.size(); ++kind) {
+    const bool is_used = std::ranges::any_of(
+        answer.plans, [&](const CapacityPlan& plan) { return plan.nodes[kind] > 0; });
+    if (!is_used) text += fmt::format("  not reached with {} alone\n", question.added[kind].text);
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include "fairlead/compare/policy_figures.h"
 #include "fairlead/compare/recorded_text.h"
 #include "fairlead/report/json.h"
+#include "fairlead/trace/resample.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -152,8 +153,9 @@ std::vector<std::string> answer_lines(const ComparedPoint& point, const Resampli
 std::string margin_meaning(const Resampling& resampling, std::uint64_t seeds) {
   if (!resampling.refused.empty()) return fmt::format("No margin: {}", resampling.refused);
   if (resampling.resamples == 0) {
-    return seeds > 1 ? ""
-                     : fmt::format("One run, no margin: --resample {} gives one.", kResamplesMin);
+    if (seeds > 1) return {};
+    return fmt::format("One run, no margin: a trace of {} days or more has one with --resample {}.",
+                       kResampledDaysMin, kResamplesMin);
   }
   return fmt::format(
       "± 95 % margin: from {} traces of {} days, drawn from the trace in blocks of {}",

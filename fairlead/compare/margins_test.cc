@@ -88,7 +88,8 @@ TEST(Margins, ARunWithoutThemHasALineAboutIt) {
   const auto text = [](const Comparison& comparison) {
     return margins_text(comparison, TimeUnits::kHuman);
   };
-  EXPECT_EQ(text({}), "One run, no margin: --resample 20 gives one.\n");
+  EXPECT_EQ(text({}),
+            "One run, no margin: a trace of 7 days or more has one with --resample 20.\n");
   EXPECT_EQ(text({.seeds = 3}), "");
   EXPECT_EQ(text({.resampling = {.refused = "t is short"}}), "No margin: t is short\n");
 }
