@@ -111,8 +111,9 @@ std::optional<ResampledDifference> resampled_difference(const ComparedPolicy& po
 }
 
 const ComparedPolicy* resampled_base(const ComparedPoint& point) {
-  const auto found = std::ranges::find_if(
-      point.policies, [](const ComparedPolicy& one) { return !one.resamples.empty(); });
+  const auto found = std::ranges::find_if(point.policies, [](const ComparedPolicy& one) {
+    return !one.summaries.empty() && !one.resamples.empty();
+  });
   return found == point.policies.end() ? nullptr : &*found;
 }
 

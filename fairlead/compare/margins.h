@@ -44,7 +44,7 @@ std::optional<ResampledDifference> resampled_difference(const ComparedPolicy& po
                                                         const ComparedPolicy& base,
                                                         const Figure& figure);
 
-// Returns the policy to which others of the point are compared: the first with resamples. Null if there is none.
+// Returns the policy to which others of the point are compared: the first with a run and resamples. Null if there is none.
 const ComparedPolicy* resampled_base(const ComparedPoint& point);
 
 // Returns a policy's part of compare.json: the margin of each figure, its values in the resamples, and the differences
