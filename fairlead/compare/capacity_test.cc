@@ -15,7 +15,7 @@ Trace bursts() {
   std::vector<JobRow> rows;
   std::vector<std::string> names;
   names.reserve(120);
-  for (int burst = 0; burst < 20; ++burst) {
+  for (std::int64_t burst = 0; burst < 20; ++burst) {
     for (int i = 0; i < 6; ++i) {
       names.push_back(fmt::format("j{}-{}", burst, i));
       rows.push_back({.id = names.back(),
@@ -114,7 +114,7 @@ TEST(Capacity, AnUnreachedTargetHasNoPlan) {
 }
 
 TEST(Capacity, ErrorsNameTheirCause) {
-  const auto error_of = [](CapacityQuestion asked) {
+  const auto error_of = [](const CapacityQuestion& asked) {
     const auto answer = capacity(asked);
     return answer ? "no error" : answer.error().message;
   };
