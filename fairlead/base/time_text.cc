@@ -73,10 +73,11 @@ Result<double> parse_span_s(std::string_view text) {
     const std::size_t end = rest.find_first_not_of("0123456789.");
     if (end == 0 || end == std::string_view::npos) return wrong();
     const auto number = parse_number(rest.substr(0, end));
-    const auto* unit = std::ranges::find(kUnits, rest[end], &Unit::letter);
+    rest = trimmed(rest.substr(end));
+    const auto* unit = std::ranges::find(kUnits, rest[0], &Unit::letter);
     if (!number || unit == kUnits.end()) return wrong();
     sum += *number * static_cast<double>(unit->s);
-    rest = trimmed(rest.substr(end + 1));
+    rest = trimmed(rest.substr(rest.starts_with("min") ? 3 : 1));
   }
   if (sum <= 0 || sum * 1000 > static_cast<double>(kMsMax)) return wrong();
   return sum;

@@ -17,7 +17,7 @@ enum class TimeUnits : std::uint8_t { kHuman, kSeconds };
 // or three digits; "-39 min" for less than nothing.
 std::string length_text(double s);
 
-// "90s", "30m", "2h", "1h30m", "2d 4h", in seconds. Errors: no such text; zero; over a hundred years.
+// "90s", "30m", "30 min", "2h", "1h30m", "2d 4h", in seconds. Errors: no such text; zero; over a hundred years.
 Result<double> parse_span_s(std::string_view text);
 
 }  // namespace fairlead

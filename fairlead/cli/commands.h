@@ -21,6 +21,7 @@ struct Command {
 
 Command add_simulate(CLI::App& root);
 Command add_compare(CLI::App& root);
+Command add_capacity(CLI::App& root);
 Command add_reproduce(CLI::App& root);
 Command add_report(CLI::App& root);
 Command add_replay(CLI::App& root);

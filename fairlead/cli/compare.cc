@@ -4,6 +4,7 @@
 #include "fairlead/cli/run_file.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/export_jobs.h"
+#include "fairlead/compare/margins.h"
 #include "fairlead/compare/plan.h"
 #include "fairlead/compare/recorded_text.h"
 #include "fairlead/report/result_files.h"
@@ -38,10 +39,13 @@ constexpr std::string_view kExamples =
     "      --seeds 5 --out out\n"
     "  fairlead compare --cluster slides --trace jobs.csv --policies \"fifo;las\" \\\n"
     "      --sweep load=0.5..1.5/5 --out out\n"
+    "  fairlead compare --cluster slides --trace jobs.csv --policies \"slurm;fairlead\" \\\n"
+    "      --resample 20 --out out\n"
     "\n"
     "A run's files are in DIR/POLICY; with --sweep in DIR/POINT/POLICY, and with --seeds in\n"
-    "seed-N below that. DIR/compare.json has the figures of all runs, DIR/runs.csv and\n"
-    "DIR/runs.jsonl a row per run. Runs are made in parallel, one per core.\n"
+    "seed-N below that, with --resample the resamples in resample-N. DIR/compare.json has the\n"
+    "figures of all runs, DIR/runs.csv and DIR/runs.jsonl a row per run of the trace itself.\n"
+    "Runs are made in parallel, one per core.\n"
     "A run with complete results from the same inputs and the same program is not repeated,\n"
     "so after an interruption the same command resumes. More: docs/comparing.md.\n";
 
@@ -86,7 +90,7 @@ Status collect(ComparePlan& plan) {
       continue;
     }
     FL_TRY_ASSIGN(summary, read_summary(run.folder));
-    policy.summaries.push_back(std::move(summary));
+    (run.is_resample ? policy.resamples : policy.summaries).push_back(std::move(summary));
   }
   return {};
 }
@@ -148,7 +152,7 @@ Status write_tables(ResultFolder& folder, const Comparison& comparison) {
     // Each point's folder is a comparison of its own.
     if (point.folder.empty() || !has_runs(point)) continue;
     FL_TRY(write_text(folder, point.folder + "/compare.json",
-                      comparison_json(point, comparison.seeds)));
+                      comparison_json(point, comparison.seeds, comparison.resampling)));
   }
   FL_TRY(write_runs(comparison, folder));
   return write_text(folder, "compare.json", comparison_json(comparison));
@@ -257,7 +261,8 @@ void add_export_flags(CLI::App& app, Flags& flags) {
 Command add_compare(CLI::App& root) {
   CLI::App* app = root.add_subcommand("compare", "Run several policies on one trace");
   const auto flags = std::make_shared<Flags>();
-  add_run_flags(*app, *flags, "folder of all results, created if missing (default: out/compare)");
+  add_run_flags(*app, *flags, "folder of all results, created if missing (default: out/compare)",
+                &flags->clusters);
   app->add_option("--policies", flags->policies, "policies with their options, separated by ';'")
       ->required()
       ->type_name("\"A;B:OPT=V;...\"");
@@ -265,6 +270,11 @@ Command add_compare(CLI::App& root) {
   app->add_option("--seeds", flags->seeds,
                   "runs of each policy, with the seeds from --seed on (default: 1)")
       ->check(CLI::Range(std::uint64_t{1}, kSeedsMax))
+      ->type_name("N");
+  app->add_option(
+         "--resample", flags->resamples,
+         "margins: run each policy also on N traces that are drawn from blocks of days of this one")
+      ->check(CLI::Range(kResamplesMin, kSeedsMax))
       ->type_name("N");
   app->add_option(
          "--sweep", flags->sweeps,

@@ -166,7 +166,7 @@ Status write_whatif(const QueueNow& queue, const std::vector<std::string>& polic
     point.policies.push_back({labels[i], names[i], {to_json_value(ran.summary)}});
   }
   FL_TRY_ASSIGN(file, OutputFile::create(folder.file("compare.json")));
-  file.write(comparison_json(point, 1));
+  file.write(comparison_json(point, 1, {.refused = "one queue has no other days"}));
   FL_TRY(folder.add(std::move(file), "compare.json"));
   return folder.keep();
 }

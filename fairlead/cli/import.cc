@@ -4,12 +4,14 @@
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/saved_queue.h"
+#include "fairlead/compare/margins.h"
 #include "fairlead/forecast/kubernetes_now.h"
 #include "fairlead/forecast/slurm_now.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/table.h"
 #include "fairlead/trace/read_flags.h"
+#include "fairlead/trace/resample.h"
 #include "fairlead/trace/slurm_queue.h"
 
 #include <fmt/format.h>
@@ -59,7 +61,9 @@ std::string imported_text(const ClusterNow& now, const fs::path& out) {
     const bool starts = has_starts(now.trace->workload());
     text += fmt::format("  fairlead trace inspect {}/{}\n", out.string(), kSavedJobs);
     if (starts) text += compare + " --set costs=none --policies 'as-recorded;slurm'\n";
-    text += fmt::format("{} --policies '{}fifo;sjf;fairlead'\n", compare, starts ? "slurm;" : "");
+    const bool has_margin = trace_days(now.trace->workload()).days >= kResampledDaysMin;
+    text += fmt::format("{} --policies '{}fifo;sjf;fairlead'{}\n", compare, starts ? "slurm;" : "",
+                        has_margin ? fmt::format(" --resample {}", kResamplesMin) : "");
   }
   if (!now.queue.jobs.empty())
     text +=

@@ -50,8 +50,8 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
   commands.push_back(add_serve(root));
   commands.push_back(add_agent(root));
   for (CLI::App* app : all_of(root)) app->group(kRunJobs);
-  for (auto* add : {add_simulate, add_compare, add_reproduce, add_report, add_replay, add_policies,
-                    add_clusters, add_torture})
+  for (auto* add : {add_simulate, add_compare, add_capacity, add_reproduce, add_report, add_replay,
+                    add_policies, add_clusters, add_torture})
     commands.push_back(add(root));
   for (auto* add : {add_models, add_import, add_trace})
     for (Command& command : add(root)) commands.push_back(std::move(command));
@@ -96,6 +96,31 @@ std::optional<Error> unknown_command(const CLI::App& root, int argc, char** argv
   return std::nullopt;
 }
 
+// Returns an error for a flag that the command does not have, if it is nearly one of its flags. Without it, the error could
+// be about the flag that was meant and is missing.
+std::optional<Error> misspelt_flag(const CLI::App& root, int argc, char** argv) {
+  const CLI::App* app = &root;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (!word.starts_with("--")) {
+      const auto named =
+          app->get_subcommands([&](const CLI::App* sub) { return sub->get_name() == word; });
+      if (!named.empty()) app = named.front();
+      continue;
+    }
+    if (app->get_allow_extras()) return std::nullopt;  // such a command has an error of its own
+    const std::string_view flag = word.substr(0, word.find('='));
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    if (std::ranges::find(names, flag) != names.end()) continue;
+    const std::string meant = did_you_mean({names.begin(), names.end()}, flag);
+    if (meant.empty()) return std::nullopt;
+    return Error{.message = fmt::format("{} has no such flag: {}{}", app->get_name(), flag, meant)};
+  }
+  return std::nullopt;
+}
+
 // Takes the words after -- from the command line of commands that take a command.
 std::vector<std::string> words_of(int& argc, char** argv) {
   constexpr std::string_view kCommands[] = {"run", "submit", "tracker"};
@@ -134,6 +159,7 @@ int run(int argc, char** argv) {
   const std::vector<Command> commands = add_commands(root, words);
   if (argc == 1) return run_bare(root);
   if (const auto error = unknown_command(root, argc, argv)) return report(*error);
+  if (const auto error = misspelt_flag(root, argc, argv)) return report(*error);
   auto arguments = with_run_file(root, {argv + 1, argv + argc});
   if (!arguments) return report(arguments.error());
   std::ranges::reverse(*arguments);  // parse() takes them in reverse order

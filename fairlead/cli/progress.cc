@@ -1,12 +1,16 @@
 #include "fairlead/cli/progress.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/base/parse.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <limits>
 #include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -41,10 +45,26 @@ std::string time_text(double time_s) {
   return fmt::format("{:.1f} h", time_s / 3600);
 }
 
+// Returns the descriptor of the parent's file, or -1.
+int parent_descriptor() {
+  const char* const text = std::getenv(kProgressVariable);
+  if (text == nullptr) return -1;
+  const auto number = parse_integer(text);
+  if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) return -1;
+  return static_cast<int>(*number);
+}
+
+double seconds_between(std::chrono::steady_clock::time_point from,
+                       std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
 }  // namespace
 
 ProgressLine::ProgressLine()
-    : enabled_(isatty(STDERR_FILENO) == 1), next_draw_(Clock::now() + kFirstDraw) {}
+    : enabled_(isatty(STDERR_FILENO) == 1),
+      parent_(parent_descriptor()),
+      next_draw_(Clock::now() + kFirstDraw) {}
 
 ProgressLine::~ProgressLine() {
   if (drawn_) remove_bar();
@@ -56,11 +76,19 @@ void ProgressLine::on(const Record& record) {
                                         record::Rejected> auto&) { ++done_; },
                         [](const auto&) {}},
              record.what);
-  if (!enabled_ || ++records_ % kRecordsPerLook != 0) return;
+  if ((!enabled_ && parent_ < 0) || ++records_ % kRecordsPerLook != 0) return;
   if (const auto now = Clock::now(); now >= next_draw_) {
     next_draw_ = now + kRedraw;
-    draw(record.t);
+    if (enabled_) draw(record.t);
+    if (parent_ >= 0) report();
   }
+}
+
+void ProgressLine::report() const {
+  const double part =
+      static_cast<double>(done_) / static_cast<double>(std::max<std::int64_t>(jobs_, 1));
+  // Without a report the parent only knows less.
+  [[maybe_unused]] const ssize_t written = pwrite(parent_, &part, sizeof part, 0);
 }
 
 void ProgressLine::draw(Time t) {
@@ -70,15 +98,43 @@ void ProgressLine::draw(Time t) {
   std::fflush(stderr);
 }
 
+std::optional<double> left_s(const RunsState& state) {
+  // A run that has done less is hardly measured.
+  constexpr double kPartKnown = 0.01;
+  double known_s = state.done_s;  // lengths of runs, as far as known
+  auto known = static_cast<double>(state.done);
+  const auto whole_s = [](const RunsState::Running& run) { return run.elapsed_s / run.part_done; };
+  for (const RunsState::Running& run : state.running) {
+    if (run.part_done < kPartKnown) continue;
+    known_s += whole_s(run);
+    ++known;
+  }
+  if (known == 0) return std::nullopt;
+  const double mean_s = known_s / known;
+  double sum_s = 0;
+  double longest_s = 0;
+  for (const RunsState::Running& run : state.running) {
+    const double length_s = run.part_done < kPartKnown ? mean_s : whole_s(run);
+    const double rest_s = std::max(0.0, length_s - run.elapsed_s);
+    sum_s += rest_s;
+    longest_s = std::max(longest_s, rest_s);
+  }
+  const std::size_t waiting = state.runs - std::min(state.runs, state.done + state.running.size());
+  sum_s += mean_s * static_cast<double>(waiting);
+  return std::max(longest_s, sum_s / static_cast<double>(std::max<std::size_t>(state.parallel, 1)));
+}
+
 std::string runs_text(const RunsState& state) {
   std::string text =
       fmt::format("{} of {} runs, {}", state.done, state.runs, time_text(state.elapsed_s));
-  if (state.done > 0 && state.done < state.runs) {
-    const auto done = static_cast<double>(state.done);
-    const double left_s = state.elapsed_s / done * (static_cast<double>(state.runs) - done);
-    text += fmt::format(", about {} left", time_text(left_s));
+  const std::optional<double> left = left_s(state);
+  if (left && state.done < state.runs) text += fmt::format(", about {} left", time_text(*left));
+  std::vector<std::string> running;
+  for (const RunsState::Running& run : state.running) {
+    running.push_back(run.part_done > 0 ? fmt::format("{} {:.0f} %", run.name, 100 * run.part_done)
+                                        : run.name);
   }
-  if (!state.running.empty()) text += fmt::format("; now: {}", fmt::join(state.running, ", "));
+  if (!running.empty()) text += fmt::format("; now: {}", fmt::join(running, ", "));
   return text;
 }
 
@@ -92,12 +148,17 @@ RunsProgress::RunsProgress(std::size_t runs, std::string on_interrupt)
 RunsProgress::~RunsProgress() { remove(); }
 
 void RunsProgress::started(const ChildRun& child) {
-  state_.running.push_back(child.name);
+  running_.push_back({&child, Clock::now()});
+  state_.parallel = std::max(state_.parallel, running_.size());
   if (terminal_) draw();
 }
 
 void RunsProgress::ended(const ChildRun& child) {
-  std::erase(state_.running, child.name);
+  const auto ended = std::ranges::find(running_, &child, &Started::child);
+  if (ended != running_.end()) {
+    state_.done_s += seconds_between(ended->at, Clock::now());
+    running_.erase(ended);
+  }
   ++state_.done;
   if (terminal_) draw();
   if (const auto now = Clock::now(); !terminal_ && now >= next_line_) {
@@ -116,15 +177,25 @@ void RunsProgress::interrupted() {
 }
 
 void RunsProgress::draw() {
-  state_.elapsed_s = std::chrono::duration<double>(Clock::now() - begin_).count();
-  std::string text = runs_text(state_);
+  const Clock::time_point now = Clock::now();
+  RunsState state = state_;
+  state.elapsed_s = seconds_between(begin_, now);
+  for (const Started& one : running_) {
+    state.running.push_back({.name = one.child->name,
+                             .elapsed_s = seconds_between(one.at, now),
+                             .part_done = one.child->part_done});
+  }
+  std::string text = runs_text(state);
   if (!terminal_) {
     fmt::print(stderr, "{}\n", text);
     return;
   }
+  double work = static_cast<double>(state.done);
+  for (const RunsState::Running& run : state.running) work += run.part_done;
+  constexpr double kSteps = 1000;  // finer than the bar
   text = fmt::format(
       "{} {}",
-      bar_text(static_cast<std::int64_t>(state_.done), static_cast<std::int64_t>(state_.runs)),
+      bar_text(std::llround(kSteps * work), std::llround(kSteps * static_cast<double>(state.runs))),
       text);
   drawn_ = true;
   fmt::print(stderr, "\r{}\x1b[K", text.substr(0, terminal_columns() - 1));

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace fairlead {
 
 // The fraction of the trace's jobs that are done, and the simulated time. A journal sink. Reads the
 // clock once in a few thousand records, draws at most five times a second, and nothing in the first
-// second; where standard error is not a terminal, nothing at all.
+// second; where standard error is not a terminal, nothing at all. As a child of run_children, it reports
+// that fraction to the parent as often.
 class ProgressLine : public RecordSink {
  public:
   ProgressLine();
@@ -23,9 +25,11 @@ class ProgressLine : public RecordSink {
 
  private:
   void draw(Time t);
+  void report() const;
 
   using Clock = std::chrono::steady_clock;
   bool enabled_;
+  int parent_;  // descriptor of kProgressVariable; -1: none
   bool drawn_ = false;
   Clock::time_point next_draw_;
   std::uint64_t records_ = 0;
@@ -35,14 +39,24 @@ class ProgressLine : public RecordSink {
 
 // The progress of several runs.
 struct RunsState {
+  struct Running {
+    std::string name;
+    double elapsed_s = 0;
+    double part_done = 0;  // 0: not known
+  };
   std::size_t runs = 0;
   std::size_t done = 0;
   double elapsed_s = 0;
-  std::vector<std::string> running = {};  // names
+  double done_s = 0;         // sum of the lengths of the done runs
+  std::size_t parallel = 1;  // runs at the same time
+  std::vector<Running> running = {};
 };
 
-// "3 of 12 runs, 2 min, about 6 min left; now: fifo, las". The estimate assumes that the remaining
-// runs take as long as those done.
+// Returns the time until the last run ends. A running one goes on as fast as it was; one that has not started takes as
+// long as the mean of the others. None: nothing is known of any.
+std::optional<double> left_s(const RunsState& state);
+
+// "3 of 12 runs, 2 min, about 6 min left; now: fifo 40 %, las 7 %".
 std::string runs_text(const RunsState& state);
 
 // Shows runs_text on standard error: as a bar on a terminal, redrawn about twice a second;
@@ -62,6 +76,10 @@ class RunsProgress : public ChildObserver {
   void interrupted() override;
 
  private:
+  struct Started {
+    const ChildRun* child;
+    std::chrono::steady_clock::time_point at;
+  };
   void draw();
   void remove();
 
@@ -71,7 +89,8 @@ class RunsProgress : public ChildObserver {
   std::string on_interrupt_;
   Clock::time_point begin_;
   Clock::time_point next_line_;
-  RunsState state_;
+  RunsState state_;  // without `running`
+  std::vector<Started> running_;
 };
 
 }  // namespace fairlead

@@ -60,6 +60,12 @@ std::string title_of(const fs::path& folder) {
   return path.filename().string();
 }
 
+// Empty if there is no such text.
+std::string text_of(const nlohmann::json& facts, const char* key) {
+  const auto found = facts.find(key);
+  return found != facts.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 void print_what_is_left_out(const ReportedRuns& found) {
   if (!found.first_point.empty()) {
     fmt::print("details of the first point, {}; the figures of all points\n", found.first_point);
@@ -88,10 +94,12 @@ Status report(const Flags& flags) {
     FL_TRY_ASSIGN(end, read_checked_journal(journal, tee));
     FL_TRY(check_journal_of(summary, journal, end));
     FL_TRY_ASSIGN(waits, waits_to_report(journal.string(), totals, kJobsExplained));
-    FL_TRY(data.add({run.folder, run.label, summary, records, &waits}));
+    const nlohmann::json facts = read_run_facts(run_folder);
+    FL_TRY(data.add({run.folder, run.label, summary, records, &waits, text_of(facts, "inputs_hash"),
+                     text_of(facts, "command")}));
     jobs = records.jobs().size();
   }
-  data.finish(found.points);
+  data.finish(found.points, found.answer);
   FL_TRY_ASSIGN(bytes, html.commit());
   constexpr double kMb = 1e6;
   fmt::print("{}: {} of {} job{}, {} MB\n", output.string(),

@@ -2,12 +2,12 @@
 
 #include "fairlead/cli/folder_lock.h"
 #include "fairlead/cli/progress.h"
+#include "fairlead/compare/read_trace.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/metrics/metrics.h"
 #include "fairlead/report/result_files.h"
 #include "fairlead/run/simulation.h"
-#include "fairlead/trace/trace.h"
 
 #include <chrono>
 #include <sys/resource.h>
@@ -32,12 +32,7 @@ Status check(const Audit& audit) {
 
 Result<SimulationInputs> read_inputs(const RunConfig& config) {
   FL_TRY_ASSIGN(cluster, load_cluster(config.cluster));
-  FL_TRY_ASSIGN(steps_per_second, steps_per_second_of(config.settings.models));
-  ReadOptions read = config.read;
-  read.reading = config.settings.reading;
-  read.tasks = config.settings.tasks;
-  read.steps_per_second = std::move(steps_per_second);
-  FL_TRY_ASSIGN(trace, Trace::read(config.trace, read));
+  FL_TRY_ASSIGN(trace, read_trace_of(config));
   if (trace.jobs() == 0) {
     const RowCounts& rows = trace.workload().rows;
     return input_error("{}: no job in it that can be used: {} rows read, {} of them left out",
@@ -52,6 +47,14 @@ Result<SimulationInputs> read_inputs(const RunConfig& config) {
   return inputs;
 }
 
+// Returns a journal that only hashes if nothing but the summary is written.
+Result<JournalFile> journal_in(ResultFolder& folder, const RunOutputs& outputs) {
+  if (outputs.only_summary) return JournalFile();
+  auto journal = JournalFile::create(folder.file(kJournalName));
+  if (journal) folder.add(kJournalName);
+  return journal;
+}
+
 Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
                              const RunOutputs& outputs) {
   FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
@@ -60,8 +63,7 @@ Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
   FL_TRY(lock.take(outputs.folder));
   // The journal is created first, so that after a crash it shows the events that led to it.
   FL_TRY(folder.stage());
-  FL_TRY_ASSIGN(journal, JournalFile::create(folder.file(kJournalName)));
-  folder.add(kJournalName);
+  FL_TRY_ASSIGN(journal, journal_in(folder, outputs));
 
   Audit audit;
   {
@@ -79,12 +81,14 @@ Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
   Summary summary = simulation.metrics().summary(facts);
   const SimulationCounts counts = simulation.counts();
   const std::chrono::duration<double> wall = Clock::now() - begin;
-  FL_TRY(write_results(folder, simulation.metrics(), facts, summary,
-                       {.wall_s = wall.count(),
-                        .decisions = counts.decisions,
-                        .events = counts.events,
-                        .peak_rss_mb = peak_rss_mb(),
-                        .inputs_hash = outputs.inputs_hash}));
+  const RunStats stats{.wall_s = wall.count(),
+                       .decisions = counts.decisions,
+                       .events = counts.events,
+                       .peak_rss_mb = peak_rss_mb(),
+                       .inputs_hash = outputs.inputs_hash,
+                       .command = outputs.command};
+  FL_TRY(outputs.only_summary ? write_summary(folder, summary, stats)
+                              : write_results(folder, simulation.metrics(), facts, summary, stats));
   FL_TRY(folder.keep());
   return RunOutcome{std::move(summary), wall.count()};
 }
@@ -94,9 +98,12 @@ Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
 Result<RunOutcome> run_simulation(const RunConfig& config) {
   const Clock::time_point begin = Clock::now();
   FL_TRY_ASSIGN(inputs, read_inputs(config));
-  return run_since(
-      begin, std::move(inputs),
-      {.folder = config.out, .inputs_hash = config.inputs_hash, .audit = config.audit});
+  return run_since(begin, std::move(inputs),
+                   {.folder = config.out,
+                    .inputs_hash = config.inputs_hash,
+                    .command = config.command,
+                    .audit = config.audit,
+                    .only_summary = config.only_summary});
 }
 
 Result<RunOutcome> run_simulation(SimulationInputs inputs, const RunOutputs& outputs) {

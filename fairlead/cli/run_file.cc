@@ -88,7 +88,8 @@ Result<Words> words_of(const CLI::App& app, const YamlNode::Pair& pair, const Wo
     if (values.front() == "false") return Words{};
     return pair.value.bad_value("true or false");
   }
-  if (!may_be_repeated(*option) && !given_on(command_line, pair.key).empty()) return Words{};
+  const bool is_replaced = !may_be_repeated(*option) || option->get_required();
+  if (is_replaced && !given_on(command_line, pair.key).empty()) return Words{};
   Words words;
   for (const std::string& value : values) words.push_back(fmt::format("{}={}", flag, value));
   return words;

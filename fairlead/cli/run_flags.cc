@@ -77,12 +77,18 @@ void add_units_flag(CLI::App& app, TimeUnits& units) {
       ->type_name("human|s");
 }
 
-void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help) {
-  app.add_option("--cluster", flags.cluster,
-                 "a preset (fairlead clusters), a shorthand (12xV100:4 is 12 nodes of 4 V100) or a "
-                 "file")
-      ->required()
-      ->type_name("FILE|NAME|SHORTHAND");
+void add_input_flags(CLI::App& app, RunFlags& flags, const std::string& out_help,
+                     std::vector<std::string>* clusters) {
+  const char* const help =
+      "a preset (fairlead clusters), a shorthand (12xV100:4 is 12 nodes of 4 V100) or a file";
+  CLI::Option* cluster =
+      clusters == nullptr ? app.add_option("--cluster", flags.cluster, help)
+                          : app.add_option("--cluster", *clusters,
+                                           std::string(help) + "; may be repeated, to compare them")
+                                ->expected(1)
+                                ->allow_extra_args(false)
+                                ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  cluster->required()->type_name("FILE|NAME|SHORTHAND");
   app.add_option("--trace", flags.trace,
                  "the jobs; may be compressed with gzip or zstd; - is standard input")
       ->required()
@@ -100,6 +106,11 @@ void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help) 
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help,
+                   std::vector<std::string>* clusters) {
+  add_input_flags(app, flags, out_help, clusters);
   app.add_flag("--audit", flags.audit,
                "check the journal independently of the engine; fail if it is inconsistent");
   app.add_flag("--json", flags.json, "print JSON instead of a table");

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fairlead {
 
@@ -24,8 +25,13 @@ CLI::Validator at_least(std::int64_t least);
 // --units, of the tables that a command prints.
 void add_units_flag(CLI::App& app, TimeUnits& units);
 
-// Declares the flags on `app`, which writes to `flags`; `flags` must outlive it. `out_help`: the meaning of --out, and
-// its default.
-void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help);
+// Declares the flags for cluster, trace and settings of a run. `flags` must outlive `app`. `out_help`: the meaning of
+// --out, and its default. `clusters`: the values of --cluster, which may then be repeated; null: flags.cluster has the one.
+void add_input_flags(CLI::App& app, RunFlags& flags, const std::string& out_help,
+                     std::vector<std::string>* clusters = nullptr);
+
+// Declares all flags of a run.
+void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help,
+                   std::vector<std::string>* clusters = nullptr);
 
 }  // namespace fairlead

@@ -3,6 +3,7 @@
 #include "fairlead/cli/run_file.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/compare/child_runs.h"
+#include "fairlead/compare/export_jobs.h"
 #include "fairlead/compare/run_inputs.h"
 #include "fairlead/compare/sweep.h"
 #include "fairlead/report/json.h"
@@ -34,6 +35,9 @@ constexpr std::string_view kExamples =
 Result<int> simulate(const Flags& flags) {
   FL_TRY_ASSIGN(config, run_config(flags, flags.policy));
   config.inputs_hash = RunInputs().hash(flags, flags.policy, flags.seed);
+  config.command = "fairlead";
+  for (const std::string& word : simulate_arguments(flags, flags.policy, flags.seed, flags.out))
+    config.command += " " + bash_word(word);
   FL_TRY_ASSIGN(outcome, run_simulation(config));
   const Summary& summary = outcome.summary;
   if (flags.json) {
@@ -63,6 +67,8 @@ Command add_simulate(CLI::App& root) {
   app->add_option("--policy", flags->policy, "policy with its options (fairlead policies)")
       ->required()
       ->type_name("NAME[:OPT=V,...]");
+  app->add_flag("--only-summary", flags->only_summary,
+                "write summary.json and run.json, and no other file");
   app->footer(std::string(kExamples) + "\n" + settings_help());
   const auto exit_code = std::make_shared<int>(0);
   return {app,

@@ -13,10 +13,12 @@
 #include <fcntl.h>
 #include <map>
 #include <memory>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -61,10 +63,13 @@ class BlockedSignals {
 };
 
 // Runs in the child before it becomes another program. Never returns.
-[[noreturn]] void become(char* const* argv, int errors, const sigset_t& signals, pid_t parent) {
+[[noreturn]] void become(char* const* argv, int errors, int progress, const sigset_t& signals,
+                         pid_t parent) {
   // A killed parent cannot end its children.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kCannotStart);  // the parent was killed before that
+  if (progress >= 0 && fcntl(progress, F_SETFD, 0) == 0)
+    setenv(kProgressVariable, fmt::format("{}", progress).c_str(), 1);
   const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nothing >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0) {
     sigprocmask(SIG_SETMASK, &signals, nullptr);
@@ -75,7 +80,7 @@ class BlockedSignals {
 }
 
 // Returns the child's id, or -1 with errno.
-pid_t spawn(const ChildRun& run, std::FILE* errors, const sigset_t& signals) {
+pid_t spawn(const ChildRun& run, std::FILE* errors, int progress, const sigset_t& signals) {
   std::vector<char*> argv = {const_cast<char*>("fairlead")};
   for (const std::string& argument : run.arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
@@ -83,7 +88,7 @@ pid_t spawn(const ChildRun& run, std::FILE* errors, const sigset_t& signals) {
   argv.push_back(nullptr);
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) become(argv.data(), fileno(errors), signals, parent);
+  if (pid == 0) become(argv.data(), fileno(errors), progress, signals, parent);
   return pid;
 }
 
@@ -97,6 +102,27 @@ std::string contents(std::FILE* file) {
   return text;
 }
 
+// A file in memory that a child writes its progress to. Without one, the child reports none.
+class ProgressFile {
+ public:
+  ProgressFile() : descriptor_(memfd_create("progress", MFD_CLOEXEC)) {}
+  ProgressFile(ProgressFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  ProgressFile& operator=(ProgressFile&&) = delete;
+  ~ProgressFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  int descriptor() const { return descriptor_; }
+  // 0: nothing was written yet.
+  double part() const {
+    double part = 0;
+    const bool is_read = pread(descriptor_, &part, sizeof part, 0) == sizeof part;
+    return is_read ? std::clamp(part, 0.0, 1.0) : 0;
+  }
+
+ private:
+  int descriptor_;
+};
+
 // The currently running children, and their observer.
 class Children {
  public:
@@ -107,9 +133,10 @@ class Children {
   Status start(ChildRun& run) {
     TemporaryFile errors(std::tmpfile());
     if (!errors) return run_error("cannot create a temporary file: {}", std::strerror(errno));
-    const pid_t pid = spawn(run, errors.get(), signals_.before());
+    ProgressFile progress;
+    const pid_t pid = spawn(run, errors.get(), progress.descriptor(), signals_.before());
     if (pid < 0) return run_error("cannot start a process: {}", std::strerror(errno));
-    started_.emplace(pid, Started{&run, std::move(errors)});
+    started_.emplace(pid, Started{&run, std::move(errors), std::move(progress)});
     if (observer_ != nullptr) observer_->started(run);
     return {};
   }
@@ -123,7 +150,9 @@ class Children {
       if (started_.size() < before) return;
       const int number = signals_.next();
       if (number != 0 && number != SIGCHLD) end_by(number);
-      if (observer_ != nullptr) observer_->waiting();
+      if (observer_ == nullptr) continue;
+      for (auto& [pid, child] : started_) child.run->part_done = child.progress.part();
+      observer_->waiting();
     }
   }
 
@@ -131,6 +160,7 @@ class Children {
   struct Started {
     ChildRun* run;
     TemporaryFile errors;
+    ProgressFile progress;
   };
 
   // Takes note of a child that ended; false if there is none.

@@ -16,7 +16,12 @@ struct ChildRun {
   std::string name = {};               // for people
   int exit_code = 0;                   // 128 + the signal's number if a signal ended it
   std::string errors = {};             // its standard error
+  double part_done = 0;                // by its own report, from 0 to 1
 };
+
+// A child reports the part of its work that is done: a double at the start of the file whose descriptor this variable
+// of the environment names.
+constexpr const char* kProgressVariable = "FAIRLEAD_PROGRESS_FD";
 
 // Observes the children.
 class ChildObserver {
@@ -24,7 +29,7 @@ class ChildObserver {
   virtual ~ChildObserver() = default;
   virtual void started(const ChildRun& child) = 0;
   virtual void ended(const ChildRun& child) = 0;
-  // Called about twice a second.
+  // Called about twice a second, after part_done of the running children was updated.
   virtual void waiting() = 0;
   // A signal is about to end this program; all children have ended.
   virtual void interrupted() = 0;

@@ -2,7 +2,9 @@
 
 #include "fairlead/base/parse.h"
 #include "fairlead/base/time_text.h"
+#include "fairlead/compare/margins.h"
 #include "fairlead/compare/paired.h"
+#include "fairlead/compare/policy_figures.h"
 #include "fairlead/compare/recorded_text.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/summary_text.h"
@@ -20,43 +22,6 @@ namespace fairlead {
 namespace {
 
 using nlohmann::json;
-
-// A figure of the seeds that have it.
-using BySeed = std::map<std::uint64_t, double>;
-
-BySeed by_seed(const ComparedPolicy& policy, const Figure& figure) {
-  BySeed values;
-  for (const json& summary : policy.summaries) {
-    const auto seed = summary.value("seed", std::uint64_t{0});
-    if (const auto value = figure_in(summary, figure)) values[seed] = *value;
-  }
-  return values;
-}
-
-std::optional<Range> range_over_seeds(const ComparedPolicy& policy, const Figure& figure) {
-  std::vector<double> values;
-  for (const auto& [seed, value] : by_seed(policy, figure)) values.push_back(value);
-  return values.empty() ? std::nullopt : std::optional(range_of(values));
-}
-
-// Returns the differences for the common seeds, in order.
-std::vector<double> differences_of(const ComparedPolicy& policy, const ComparedPolicy& base,
-                                   const Figure& figure) {
-  const BySeed of_base = by_seed(base, figure);
-  std::vector<double> differences;
-  for (const auto& [seed, value] : by_seed(policy, figure)) {
-    const auto found = of_base.find(seed);
-    if (found != of_base.end()) differences.push_back(value - found->second);
-  }
-  return differences;
-}
-
-// Returns the figures that are means, ranges and differences over the seeds.
-std::vector<Figure> compared_figures() {
-  std::vector<Figure> figures;
-  std::ranges::copy_if(run_figures(), std::back_inserter(figures), &Figure::is_compared);
-  return figures;
-}
 
 // Returns true if there are several seeds and all give the same.
 bool seeds_are_alike(const ComparedPolicy& policy) {
@@ -81,7 +46,8 @@ void add_ranges(const ComparedPolicy& policy, json& value) {
 json difference_json(const ComparedPolicy& policy, const ComparedPolicy& base) {
   json value = json::object();
   for (const Figure& figure : compared_figures()) {
-    const std::vector<double> differences = differences_of(policy, base, figure);
+    const std::vector<double> differences =
+        differences_of(policy.summaries, base.summaries, figure);
     figure_at(value, figure) = json();
     if (differences.empty()) continue;
     const PairedDifference paired = paired_difference(differences);
@@ -108,10 +74,11 @@ json policy_json(const ComparedPolicy& policy) {
   return {{"policy", policy.policy}, {"folder", policy.folder}, {"mean", means}, {"runs", runs}};
 }
 
-json point_json(const ComparedPoint& point, std::uint64_t seeds) {
+json point_json(const ComparedPoint& point, std::uint64_t seeds, const Resampling& resampling) {
   json policies = json::array();
   for (const ComparedPolicy& policy : point.policies) {
     json value = policy_json(policy);
+    if (resampling.resamples > 0) value["resampled"] = resampled_json(point, policy);
     if (seeds > 1) {
       add_ranges(policy, value);
       value["seeds_alike"] = seeds_are_alike(policy);
@@ -126,7 +93,17 @@ json point_json(const ComparedPoint& point, std::uint64_t seeds) {
                         {"exit_code", failure.exit_code},
                         {"message", failure.message}});
   }
-  return {{"policies", policies}, {"failures", failures}};
+  std::vector<std::string> answer = answer_lines(point, resampling, TimeUnits::kHuman);
+  if (std::string meaning = margin_meaning(resampling, seeds); !meaning.empty())
+    answer.push_back(std::move(meaning));
+  std::ranges::move(recorded_lines(point), std::back_inserter(answer));
+  json value = {{"policies", policies}, {"failures", failures}, {"answer", answer}};
+  if (resampling.resamples > 0) {
+    value["resampling"] = {{"resamples", resampling.resamples},
+                           {"days", resampling.days},
+                           {"block_days", resampling.block_days}};
+  }
+  return value;
 }
 
 json values_json(const ComparedPoint& point) {
@@ -142,22 +119,6 @@ void visit_runs(const Comparison& comparison, const Visit& visit) {
       for (const json& summary : policy.summaries) visit(summary);
     }
   }
-}
-
-std::string cell_of(const Figure& figure, double value, TimeUnits units) {
-  switch (figure.unit) {
-    case FigureUnit::kCount:
-      return number_text(value, 0);
-    case FigureUnit::kSeconds:
-      return units == TimeUnits::kHuman ? length_text(value) : number_text(value, 1);
-    case FigureUnit::kGpuHours:
-      return number_text(value, 1);
-    case FigureUnit::kFraction:
-      return percent_text(value);
-    case FigureUnit::kRatio:
-      break;
-  }
-  return number_text(value, 3);
 }
 
 // Omits the unit if the name has its own.
@@ -198,22 +159,6 @@ std::vector<std::string> swept_cells(const ComparedPoint& point) {
   std::vector<std::string> cells;
   for (const auto& [key, value] : point.values) cells.push_back(value);
   return cells;
-}
-
-// Returns the policies of a point with the greatest number of finished jobs: only their figures are about the same
-// jobs.
-std::vector<const ComparedPolicy*> comparable(const ComparedPoint& point) {
-  const Figure& finished = *find_figure("finished");
-  std::vector<const ComparedPolicy*> policies;
-  double most = 0;
-  for (const ComparedPolicy& policy : point.policies) {
-    const auto range = range_over_seeds(policy, finished);
-    if (!range || range->mean < most || has_nothing_recorded(policy)) continue;
-    if (range->mean > most) policies.clear();
-    most = range->mean;
-    policies.push_back(&policy);
-  }
-  return policies;
 }
 
 // Returns the best mean of these policies; none if all have the same, or nothing is better.
@@ -275,7 +220,10 @@ class MeansTable {
         if (!range) return {};
         const auto best = best_of(alike, figure);
         const std::string text = cell_of(figure, range->mean, units_);
-        return {text, is_alike && best && text == cell_of(figure, *best, units_)};
+        const bool is_best = is_alike && best && text == cell_of(figure, *best, units_);
+        const auto margin = margin_of(policy, figure);
+        return {margin ? fmt::format("{} ± {}", text, cell_of(figure, *margin, units_)) : text,
+                is_best};
       });
     }
     if (alike.size() > 1) add_bounds(point, alike);
@@ -342,7 +290,8 @@ void add_seeds_row(Table& table, const ComparedPoint& point, const ComparedPolic
   const auto range = range_over_seeds(policy, figure);
   if (!range) return;
   std::vector<std::string> cells = swept_cells(point);
-  const auto differences = differences_of(policy, point.policies.front(), figure);
+  const auto differences =
+      differences_of(policy.summaries, point.policies.front().summaries, figure);
   cells.push_back(header_of(figure, units));
   cells.push_back(policy.policy);
   for (double value : {range->mean, range->min, range->max})
@@ -441,6 +390,17 @@ std::filesystem::path run_folder(const ComparedPoint& point, const ComparedPolic
   return seeds == 1 ? folder : folder / fmt::format("seed-{}", seed);
 }
 
+std::filesystem::path resample_folder(const ComparedPoint& point, const ComparedPolicy& policy,
+                                      std::uint64_t number) {
+  return run_folder(point, policy, 0, 1) / fmt::format("resample-{}", number);
+}
+
+std::string heading_of(const ComparedPoint& point) {
+  std::vector<std::string> values;
+  for (const auto& [key, value] : point.values) values.push_back(fmt::format("{}={}", key, value));
+  return values.empty() ? "" : fmt::format("{}:\n", fmt::join(values, " "));
+}
+
 json number_or_text(const std::string& text) {
   json value = json::parse(text, nullptr, false);
   if (value.is_number()) return value;  // keep whole numbers
@@ -448,17 +408,18 @@ json number_or_text(const std::string& text) {
   return number ? json(*number) : json(text);
 }
 
-std::string comparison_json(const ComparedPoint& point, std::uint64_t seeds) {
-  return json_text(point_json(point, seeds));
+std::string comparison_json(const ComparedPoint& point, std::uint64_t seeds,
+                            const Resampling& resampling) {
+  return json_text(point_json(point, seeds, resampling));
 }
 
 std::string comparison_json(const Comparison& comparison) {
   if (comparison.points.size() == 1 && comparison.points.front().values.empty()) {
-    return comparison_json(comparison.points.front(), comparison.seeds);
+    return comparison_json(comparison.points.front(), comparison.seeds, comparison.resampling);
   }
   json points = json::array();
   for (const ComparedPoint& point : comparison.points) {
-    json value = point_json(point, comparison.seeds);
+    json value = point_json(point, comparison.seeds, comparison.resampling);
     value["point"] = values_json(point);
     value["folder"] = point.folder;
     points.push_back(std::move(value));
@@ -468,7 +429,7 @@ std::string comparison_json(const Comparison& comparison) {
 
 std::string comparison_text(const Comparison& comparison, TextStyle style, TimeUnits units) {
   std::string text = MeansTable(comparison, units).text(style) + remarks_of(comparison) +
-                     assumed_text(assumed_of(comparison), style);
+                     margins_text(comparison, units) + assumed_text(assumed_of(comparison), style);
   if (comparison.seeds == 1) return text;
   const std::string alike = alike_text(comparison);
   if (alike == kAllAlike) return text + "\n" + alike;

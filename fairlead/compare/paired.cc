@@ -23,6 +23,14 @@ double student_t(std::size_t degrees) {
   return degrees < 120 ? 2.000 : 1.980;
 }
 
+// Returns the standard deviation of a sample. REQUIRES: two values or more.
+double deviation_of(const std::vector<double>& values) {
+  const double mean = range_of(values).mean;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / (static_cast<double>(values.size()) - 1));
+}
+
 }  // namespace
 
 Range range_of(const std::vector<double>& values) {
@@ -35,14 +43,15 @@ Range range_of(const std::vector<double>& values) {
 PairedDifference paired_difference(const std::vector<double>& differences) {
   const Range range = range_of(differences);
   if (differences.size() < kIntervalSeedsMin) return {range.mean, range.min, range.max, false};
-  double squares = 0;
-  for (const double difference : differences) {
-    squares += (difference - range.mean) * (difference - range.mean);
-  }
-  const auto n = static_cast<double>(differences.size());
-  const double error = std::sqrt(squares / (n - 1) / n);
+  const double error =
+      deviation_of(differences) / std::sqrt(static_cast<double>(differences.size()));
   const double margin = student_t(differences.size() - 1) * error;
   return {range.mean, range.mean - margin, range.mean + margin, true};
+}
+
+double resampled_margin(const std::vector<double>& values) {
+  FL_CHECK(values.size() > 1, "{} values", values.size());
+  return student_t(values.size() - 1) * deviation_of(values);
 }
 
 }  // namespace fairlead

@@ -28,4 +28,9 @@ constexpr std::size_t kIntervalSeedsMin = 3;
 // REQUIRES: differences is not empty. O(differences).
 PairedDifference paired_difference(const std::vector<double>& differences);
 
+// Returns the half-width of the 95 % interval around a figure of a trace, from the values of the figure in resamples of
+// the trace: their standard deviation times Student's t (Efron and Tibshirani 1993, ch. 12). Resamples spread like the
+// figure itself, so more of them do not make the interval narrower. REQUIRES: two values or more.
+double resampled_margin(const std::vector<double>& values);
+
 }  // namespace fairlead

@@ -15,6 +15,7 @@ Result<RunConfig> run_config(const RunFlags& flags, std::string policy) {
   config.policy = std::move(policy);
   config.seed = flags.seed;
   config.audit = flags.audit;
+  config.only_summary = flags.only_summary;
   config.out = flags.out;
   if (flags.out.empty()) return input_error("--out takes the name of a folder");
   FL_TRY_ASSIGN(read, read_options(flags.read));
@@ -38,6 +39,7 @@ std::vector<std::string> simulate_arguments(const RunFlags& flags, const std::st
   if (!flags.until.empty()) arguments.push_back("--until=" + flags.until);
   for (const std::string& setting : flags.settings) arguments.push_back("--set=" + setting);
   if (flags.audit) arguments.emplace_back("--audit");
+  if (flags.only_summary) arguments.emplace_back("--only-summary");
   return arguments;
 }
 

@@ -23,6 +23,7 @@ struct RunFlags {
   std::string until;  // empty: to the end
   std::vector<std::string> settings;
   bool audit = false;
+  bool only_summary = false;  // write summary.json and run.json alone
   bool json = false;
   TimeUnits units = TimeUnits::kHuman;  // time units of printed tables
 };
@@ -36,8 +37,10 @@ struct RunConfig {
   Time until = Time::never();
   Settings settings;
   bool audit = false;
+  bool only_summary = false;
   std::filesystem::path out;
-  std::string inputs_hash;  // for run.json; see compare/run_inputs.h
+  std::string inputs_hash;   // for run.json; see compare/run_inputs.h
+  std::string command = {};  // the same; for a shell
 };
 
 // The run that the flags ask for. Errors name the flag.

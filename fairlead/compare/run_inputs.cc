@@ -97,6 +97,7 @@ std::string RunInputs::hash(const RunFlags& flags, const std::string& policy, st
   for (const std::string& argument : arguments_of(flags.read)) add_text(hash, argument);
   add_text(hash, flags.until);
   add_number(hash, flags.audit ? 1 : 0);
+  add_number(hash, flags.only_summary ? 1 : 0);
   add_number(hash, seed);
   return readable_twice ? fmt::format("{:016x}", hash) : std::string();
 }

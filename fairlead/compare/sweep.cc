@@ -72,6 +72,10 @@ Status set_option(std::vector<std::string>& policies, std::string_view name,
 
 Status add_value(SweepPoint& point, const std::string& key, const std::string& value) {
   point.values.emplace_back(key, value);
+  if (key == "cluster") {
+    point.cluster = value;
+    return {};
+  }
   const std::size_t dot = key.find('.');
   if (dot == std::string::npos) {
     point.settings.push_back(fmt::format("{}={}", key, value));
@@ -131,7 +135,7 @@ Result<Sweep> parse_sweep(std::string_view text) {
 Result<std::vector<SweepPoint>> points_of(const std::vector<Sweep>& sweeps,
                                           const std::vector<std::string>& policies) {
   FL_TRY(check_keys(sweeps));
-  std::vector<SweepPoint> points = {{{}, {}, {}, policies}};
+  std::vector<SweepPoint> points = {SweepPoint{.policies = policies}};
   for (const Sweep& sweep : sweeps) {
     if (points.size() * sweep.values.size() > kSweepPointsMax) {
       return input_error("--sweep: more than {} combinations: {}", kSweepPointsMax, sweep.key);

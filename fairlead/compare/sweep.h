@@ -1,6 +1,6 @@
 // Sweeps: `--sweep KEY=A..B/N` or `KEY=v1,v2`, and the points that several of them span.
 //
-// KEY is a key of --set, or POLICY.OPTION for an option of the policies of that name.
+// KEY is a key of --set, or POLICY.OPTION for an option of the policies of that name, or "cluster".
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -23,10 +23,12 @@ constexpr std::size_t kSweepValuesMax = 10'000;
 
 // One combination of values.
 struct SweepPoint {
-  std::vector<std::pair<std::string, std::string>> values;  // key, value: in the order of sweeps
-  std::string folder;                 // "load=0.5/mtbf_h=24"; empty without a sweep
-  std::vector<std::string> settings;  // for --set
-  std::vector<std::string> policies;  // with their options at this point
+  // Keys and values in the order of sweeps.
+  std::vector<std::pair<std::string, std::string>> values = {};
+  std::string folder = {};                 // "load=0.5/mtbf_h=24"; empty without a sweep
+  std::string cluster = {};                // empty: not swept
+  std::vector<std::string> settings = {};  // for --set
+  std::vector<std::string> policies = {};  // with their options at this point
 };
 constexpr std::size_t kSweepPointsMax = 100'000;
 

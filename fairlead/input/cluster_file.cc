@@ -1,6 +1,7 @@
 #include "fairlead/input/cluster_file.h"
 
 #include "fairlead/base/counted.h"
+#include "fairlead/base/nearest.h"
 #include "fairlead/base/parse.h"
 #include "fairlead/input/embedded.h"
 #include "fairlead/input/yaml_reader.h"
@@ -67,8 +68,8 @@ Result<Cluster> load_file(std::string_view spec) {
     std::vector<std::string_view> names;
     for (const EmbeddedFile& preset : embedded_clusters()) names.push_back(preset.name);
     return input_error(
-        "a cluster is a preset ({}), a shorthand ({}) or a file, and this is none of them: {}",
-        fmt::join(names, ", "), kShorthandHelp, spec);
+        "a cluster is a preset ({}), a shorthand ({}) or a file, and this is none of them: {}{}",
+        fmt::join(names, ", "), kShorthandHelp, spec, did_you_mean(names, spec));
   }
   FL_TRY_ASSIGN(source, ByteSource::open(std::string(spec)));
   FL_TRY_ASSIGN(text, yaml_text(source));

@@ -245,7 +245,7 @@ TEST(LoadCluster, SaysWhatAClusterCanBe) {
   const std::string error = message(load_cluster("slidez"));
   EXPECT_NE(error.find("a preset (ada-srsf, blox, "), std::string::npos) << error;
   EXPECT_NE(error.find("12xV100:4,6xP100:4"), std::string::npos) << error;
-  EXPECT_TRUE(error.ends_with("this is none of them: slidez")) << error;
+  EXPECT_TRUE(error.ends_with("this is none of them: slidez (did you mean slides?)")) << error;
 }
 
 TEST(LoadCluster, RefusesAFolder) { EXPECT_NE(message(load_cluster("data")), "no error"); }

@@ -150,4 +150,35 @@ Result<Cluster> build_cluster(std::string name, Links links, const std::vector<N
   return cluster;
 }
 
+ClusterSpec spec_of(const Cluster& cluster) {
+  ClusterSpec spec{
+      .name = cluster.name, .links = cluster.links, .fabric = {.levels = cluster.levels}};
+  const auto parent_of = [&](const Switch& below) {
+    return below.parent.is_none() ? std::string() : cluster.switches[below.parent].name;
+  };
+  const auto name_of = [&](RackId rack) {
+    const std::string& name = cluster.racks[rack].name;
+    return name.empty() ? fmt::format("r{}", rack.row()) : name;
+  };
+  for (const Switch& above : cluster.switches)
+    spec.fabric.switches.push_back({above.name, parent_of(above), above.uplink});
+  for (const RackId rack : ids<RackId>(cluster.racks.size())) {
+    const Switch& row = cluster.racks[rack];
+    spec.fabric.switches.push_back({name_of(rack), parent_of(row), row.uplink});
+  }
+  std::set<HostId> described;  // hosts with cards in the description
+  for (const NodeId node : ids<NodeId>(cluster.nodes())) {
+    const HostId host = cluster.node_host[node];
+    NodeSpec one{.name = cluster.node_names[node],
+                 .gpu_type = cluster.type_names[cluster.node_type[node]],
+                 .gpus = cluster.node_gpus[node],
+                 .host = fmt::format("h{}", host.row()),
+                 .rack = name_of(cluster.node_rack[node]),
+                 .links = cluster.node_links[node]};
+    if (described.insert(host).second) one.nics = cluster.host_nics[host];
+    spec.nodes.push_back(std::move(one));
+  }
+  return spec;
+}
+
 }  // namespace fairlead

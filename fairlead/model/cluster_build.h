@@ -41,4 +41,15 @@ struct FabricSpec {
 Result<Cluster> build_cluster(std::string name, Links links, const std::vector<NodeSpec>& nodes,
                               const FabricSpec& fabric = {});
 
+// The description of a whole cluster.
+struct ClusterSpec {
+  std::string name;
+  Links links{};
+  std::vector<NodeSpec> nodes{};
+  FabricSpec fabric{};
+};
+// Returns a description from which build_cluster makes a cluster with the same nodes in the same order. Racks without
+// names get "r" and their number. O(nodes).
+ClusterSpec spec_of(const Cluster& cluster);
+
 }  // namespace fairlead

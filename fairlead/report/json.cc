@@ -144,6 +144,7 @@ std::string run_json(const RunStats& stats) {
                     {"events", stats.events},
                     {"peak_rss_mb", stats.peak_rss_mb},
                     {"inputs_hash", stats.inputs_hash.empty() ? json() : json(stats.inputs_hash)},
+                    {"command", stats.command.empty() ? json() : json(stats.command)},
                     {"version", version()},
                     {"compiler", compiler()}});
 }

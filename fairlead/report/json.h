@@ -25,7 +25,8 @@ struct RunStats {
   std::int64_t decisions = 0;
   std::int64_t events = 0;
   double peak_rss_mb = 0;
-  std::string inputs_hash;  // names the inputs of the run; empty: unknown
+  std::string inputs_hash;   // names the inputs of the run; empty: unknown
+  std::string command = {};  // for a shell; empty: unknown
 };
 
 nlohmann::json to_json_value(const Summary& summary);

@@ -104,6 +104,14 @@ Status ReportData::add(const Run& run) {
   json_.text(run.folder);
   json_.key("label");
   json_.text(run.label);
+  if (!run.inputs_hash.empty()) {
+    json_.key("inputs_hash");
+    json_.text(run.inputs_hash);
+  }
+  if (!run.command.empty()) {
+    json_.key("command");
+    json_.text(run.command);
+  }
   json_.key("summary");
   json_.raw(run.summary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   write_outcome(records);
@@ -142,8 +150,12 @@ void ReportData::begin_with(const RunRecords& records, std::string_view cluster_
   json_.begin('[');
 }
 
-void ReportData::finish(std::string_view points) {
+void ReportData::finish(std::string_view points, std::string_view answer) {
   json_.end(']');
+  if (!answer.empty()) {
+    json_.key("answer");
+    json_.raw(answer);
+  }
   if (!points.empty()) {
     json_.key("comparison");
     json_.raw(points);

@@ -44,11 +44,13 @@ class ReportData {
     const nlohmann::json& summary;  // summary.json
     const RunRecords& records;
     const ReportedWaits* waits = nullptr;  // null: the page omits them
+    std::string inputs_hash = {};          // in run.json; empty: unknown
+    std::string command = {};              // the same
   };
   // Error: the run is of another cluster or other jobs than the first.
   Status add(const Run& run);
-  // `points`: ReportedRuns::points. REQUIRES: called once, last, after at least one run.
-  void finish(std::string_view points = {});
+  // `points`, `answer`: those of ReportedRuns. REQUIRES: called once, last, after at least one run.
+  void finish(std::string_view points = {}, std::string_view answer = {});
 
  private:
   void begin_with(const RunRecords& records, std::string_view cluster_and_jobs);

@@ -99,6 +99,13 @@ std::string points_text(const json& points) {
   return json({{"points", std::move(kept)}}).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+// Returns the sentences of compare.json as JSON; empty if there are none.
+std::string answer_text(const json& comparison) {
+  const auto answer = comparison.find("answer");
+  if (answer == comparison.end() || !answer->is_array() || answer->empty()) return {};
+  return answer->dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 std::string label_of_single(const fs::path& folder) {
   const auto summary = read_summary(folder);
   return summary ? text_of(*summary, "policy") : std::string();
@@ -129,6 +136,7 @@ Result<ReportedRuns> find_runs(const fs::path& folder) {
   }
   ReportedRuns found;
   found.points = points_text(json::array({comparison}));
+  if (comparison.is_object()) found.answer = answer_text(comparison);
   std::set<std::string> labels;
   for (const ReportedRun& policy : candidates(folder, comparison)) {
     ReportedRun run = policy;

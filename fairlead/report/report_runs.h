@@ -21,6 +21,8 @@ struct ReportedRuns {
   // JSON of the results of `compare` for several seeds or points of a sweep: {"points": [...]}, each with the mean,
   // least and greatest of every figure of each policy (web/src/schema.ts); empty for one seed and no sweep.
   std::string points;
+  // JSON of the sentences in compare.json, a list; for a sweep the list of its first point. Empty if there are none.
+  std::string answer = {};
   std::string first_point;  // folder of the sweep's point to which `runs` belong; empty: no sweep
   std::int64_t seeds_left_out = 0;
 };

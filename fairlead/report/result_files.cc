@@ -179,6 +179,10 @@ Status write_results(ResultFolder& folder, const Metrics& metrics, const RunFact
   FL_TRY(write_jobs(folder, metrics, facts));
   FL_TRY(write_users(folder, summary));
   FL_TRY(write_timeline(folder, metrics));
+  return write_summary(folder, summary, stats);
+}
+
+Status write_summary(ResultFolder& folder, const Summary& summary, const RunStats& stats) {
   FL_TRY(write_text(folder, "run.json", run_json(stats)));
   return write_text(folder, "summary.json", summary_json(summary));
 }
@@ -204,6 +208,12 @@ Result<nlohmann::json> read_summary(const std::filesystem::path& folder) {
   nlohmann::json summary = nlohmann::json::parse(file, nullptr, false);
   if (summary.is_discarded()) return run_error("{}: no summary.json", folder.string());
   return summary;
+}
+
+nlohmann::json read_run_facts(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "run.json");
+  nlohmann::json facts = nlohmann::json::parse(file, nullptr, false);
+  return facts.is_object() ? facts : nlohmann::json::object();
 }
 
 }  // namespace fairlead

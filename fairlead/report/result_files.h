@@ -56,9 +56,13 @@ class ResultFolder {
 // Adds every file to `folder`, summary.json last: where it is, the results are complete.
 Status write_results(ResultFolder& folder, const Metrics& metrics, const RunFacts& facts,
                      const Summary& summary, const RunStats& stats);
+// Adds run.json and summary.json alone.
+Status write_summary(ResultFolder& folder, const Summary& summary, const RunStats& stats);
 
 // Returns summary.json of a result folder. Error (Error::Kind::kRun): there is none, or it is damaged.
 Result<nlohmann::json> read_summary(const std::filesystem::path& folder);
+// Returns run.json of a result folder; an empty object if there is none, or it is damaged.
+nlohmann::json read_run_facts(const std::filesystem::path& folder);
 // Returns summary.json beside the journal at `path`; an empty object if there is none. Error: it is damaged.
 Result<nlohmann::json> summary_beside(const std::filesystem::path& path);
 // Error: the journal at `path`, which ended like this, does not belong to `summary`.

@@ -147,6 +147,13 @@ constexpr Setting kSettings[] = {
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"stated", "recorded", "any"}, s.places);
      }},
+    {"resample", "no or yes",
+     "whether blocks of days of the trace are drawn again by the seed: another trace of the same "
+     "length, without "
+     "recorded starts; a trace of 7 days or more (default: no)",
+     [](std::string_view v, Settings& s) {
+       return set_choice(v, {"no", "yes"}, s.resample);
+     }},
     {"load", "a number from 0.001 to 1000",
      "rescale interarrival times to this offered load (GPU time requested / capacity) (default: "
      "those of the trace)",

@@ -13,6 +13,7 @@
 #include "fairlead/sim/unreliable.h"
 #include "fairlead/trace/load.h"
 #include "fairlead/trace/plausible.h"
+#include "fairlead/trace/resample.h"
 
 #include <fmt/format.h>
 
@@ -202,6 +203,10 @@ Result<Simulation> Simulation::make(SimulationInputs inputs) {
   Workload workload = std::move(*inputs.trace.workload_);
   const Settings& settings = inputs.settings;
   if (!settings.rejects_allowed) FL_TRY(check_rejected(workload));
+  if (settings.resample) {
+    FL_TRY_ASSIGN(drawn, resampled(workload, inputs.seed));
+    workload = std::move(drawn);
+  }
   std::vector<std::string> implausible = implausible_facts(workload);
   const std::string guess = apply(settings.places, inputs.cluster, workload);
   if (!guess.empty()) implausible.push_back(guess);

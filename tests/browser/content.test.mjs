@@ -42,6 +42,34 @@ describe("the page", () => {
     }
   });
 
+  test("opens on the answer of the comparison, with a word for a warning", async () => {
+    await on(browser, files.answered, {}, async (page) => {
+      const first = page.locator("main > section").first();
+      assert.match(await text(first), /^The answer\s+Shortest mean wait: fairlead, 36 min ± 12 min\./);
+      assert.match(await text(first.locator("li").nth(1)), /^Look at this: A decision/);
+      assert.equal(await first.locator("li").count(), 2);
+    });
+    await on(browser, files.few, {}, async (page) => {
+      assert.equal(await page.locator("#answer").count(), 0);
+    });
+  });
+
+  test("names commands and input hashes at its foot", async () => {
+    await on(browser, files.answered, {}, async (page) => {
+      await page.locator("footer summary").click();
+      assert.match(
+        await text(page.locator("footer details")),
+        /inputs 0123456789abcdef: fairlead simulate --policy=fifo/,
+      );
+    });
+  });
+
+  test("has no section about what did not happen", async () => {
+    await on(browser, files.empty, {}, async (page) => {
+      for (const id of ["trades", "users"]) assert.equal(await page.locator(`#${id}`).count(), 0);
+    });
+  });
+
   test("says what was run, on what", async () => {
     await on(browser, files.plain, {}, async (page) => {
       const head = await text(page.locator("header"));

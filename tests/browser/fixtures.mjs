@@ -19,7 +19,23 @@ export const files = {
   few: write("few.html", makeReport({ jobs: 50, nodes: 3, seed: 3 })),
   hostile: write("hostile.html", makeReport({ jobs: 60, nodes: 4, hostile: true })),
   empty: write("empty.html", emptyReport()),
+  answered: write("answered.html", answeredReport()),
 };
+
+// A report on a comparison, with its sentences and the origins of its runs.
+function answeredReport() {
+  const data = makeReport({ jobs: 50, nodes: 3, runs: 2, seed: 3 });
+  data.answer = [
+    "Shortest mean wait: fairlead, 36 min ± 12 min.",
+    "Our model of your scheduler, slurm: mean wait 6h, recorded 3h.",
+    "! A decision from this table rests on an inaccurate model: it waits longer by 100 %.",
+  ];
+  Object.assign(data.runs[0], {
+    inputs_hash: "0123456789abcdef",
+    command: "fairlead simulate --policy=fifo",
+  });
+  return data;
+}
 
 // One job that never ran, and nothing else.
 function emptyReport() {

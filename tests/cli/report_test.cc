@@ -48,6 +48,7 @@ TEST_F(ReportTest, EmbedsWhatHappenedInARun) {
     "gpu": [0, 0, 2, 0], "gpus": [4, 2, 2, 1], "begin_step_s": [0, 100, 0, 50],
     "for_s": [100, 50, 50, 5.5], "tier": [1, 0, 0, 0]})"));
   EXPECT_FALSE(data.contains("comparison"));
+  EXPECT_FALSE(data.contains("answer"));
   EXPECT_EQ(run["load"]["bin_s"], 1);
   EXPECT_EQ(run["load"]["gpus_held"].size(), 156u);
   EXPECT_EQ(run["load"]["gpus_fragmented"][155], 3);
@@ -71,6 +72,11 @@ TEST_F(ReportTest, PutsThePoliciesOfAComparisonSideBySide) {
   for (const json& run : data["runs"]) labels.push_back(run["label"]);
   EXPECT_EQ(labels, (std::vector<std::string>{"srtf", "fifo", "fifo:skip=true", "fifo (fifo~2)"}));
   EXPECT_EQ(data["runs"][2]["folder"], "fifo-skip=true");
+  EXPECT_EQ(data["answer"], read_json("cmp/compare.json")["answer"]);
+  EXPECT_TRUE(data["answer"][0].get<std::string>().starts_with("Shortest mean wait: srtf, "))
+      << data["answer"];
+  EXPECT_EQ(data["runs"][1]["inputs_hash"], read_json("cmp/fifo/run.json")["inputs_hash"]);
+  EXPECT_TRUE(data["runs"][1]["command"].get<std::string>().starts_with("fairlead simulate "));
 }
 
 TEST_F(ReportTest, TakesTheFirstSeedOfEachPolicyAndSaysSo) {

@@ -4,6 +4,7 @@ import type { App } from "./app";
 import { typesText } from "./cluster";
 import { bdi, button, choice, el } from "./dom";
 import { duration, plural } from "./format";
+import type { Run } from "./schema";
 
 export function header(app: App): HTMLElement {
   const { data, layout } = app;
@@ -76,9 +77,31 @@ export function controlBar(app: App, sections: [string, string][]): HTMLElement 
 }
 
 export function footer(app: App): HTMLElement {
+  const { program, runs } = app.data;
+  const known = runs.filter((run) => run.inputs_hash ?? run.command);
   return el(
     "footer",
     {},
-    `Made by ${app.data.program}. This file is complete in itself and loads nothing.`,
+    el("p", {}, `Made by ${program}. This file is complete in itself and loads nothing.`),
+    ...(known.length > 0 ? [origins(known)] : []),
+  );
+}
+
+// The command of each run, and the hash of the program and the files that it read.
+function origins(runs: Run[]): HTMLElement {
+  return el(
+    "details",
+    {},
+    el("summary", {}, "Commands and hashes of the inputs"),
+    ...runs.map((run) =>
+      el(
+        "p",
+        {},
+        bdi(run.label),
+        run.inputs_hash ? `, inputs ${run.inputs_hash}` : "",
+        run.command ? ": " : "",
+        run.command ? el("code", {}, run.command) : null,
+      ),
+    ),
   );
 }

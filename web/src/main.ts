@@ -1,6 +1,7 @@
 // Starts the page: reads the data, builds the report, and shows a job's page if the address
 // names one.
 import { addressOf, parseAddress, readChoices } from "./address";
+import { answerSection } from "./answer";
 import { App } from "./app";
 import { decode } from "./data";
 import { distributionsSection } from "./distributions";
@@ -18,20 +19,21 @@ import type { ReportData } from "./schema";
 import { ALL_JOBS, Store, type State } from "./state";
 import { summarySection } from "./summary";
 import { timelineSection } from "./timeline";
-import { tradesSection } from "./trades";
+import { hasTrades, tradesSection } from "./trades";
 import { usersSection } from "./users";
 
 const WRITE_MS = 250; // browsers limit the changes of the address per second
 
 const SECTIONS: [string, string, (app: App) => HTMLElement, ((data: ReportData) => boolean)?][] = [
+  ["answer", "Answer", answerSection, (data) => (data.answer ?? []).length > 0],
   ["glance", "At a glance", glanceSection],
   ["summary", "Summary", summarySection],
   ["points", "All runs", pointsSection, (data) => data.comparison !== undefined],
   ["distributions", "Times", distributionsSection],
   ["job-by-job", "Job by job", jobByJobSection, (data) => data.runs.length > 1],
   ["load", "Load", loadSection],
-  ["users", "Users", usersSection],
-  ["trades", "Trades", tradesSection],
+  ["users", "Users", usersSection, (data) => data.runs.some((run) => run.shares.user.length > 0)],
+  ["trades", "Trades", tradesSection, (data) => data.runs.some(hasTrades)],
   ["timeline", "Timeline", timelineSection],
   ["placements", "Placements", placementsSection],
   ["network", "Network", networkSection, (data) => data.runs.some((run) => run.network)],

@@ -14,6 +14,8 @@ export interface ReportData {
   jobs: JobTable;
   runs: Run[]; // one per policy and seed, in the order of the comparison
   comparison?: Comparison; // absent with one seed of each policy and no sweep
+  // Sentences of compare.json about the runs; a warning begins with "! ". Absent for a run of simulate.
+  answer?: string[];
 }
 
 // The figures of all seeds and points of a sweep; `runs` are for the first.
@@ -66,6 +68,8 @@ export type JobStatus = 0 | 1 | 2 | 3; // finished, failed, rejected, pending
 export interface Run {
   folder: string; // folder of this run's files, relative to the reported folder; "." for the folder itself
   label: string; // policy with the options that distinguish it from the others, and the seed if there are several
+  inputs_hash?: string; // names the program and all inputs of the run
+  command?: string; // for a shell
   summary: Summary;
   // One entry per row of `jobs`.
   outcome: {

@@ -22,6 +22,10 @@ interface Pair {
   prices: number;
 }
 
+export function hasTrades({ notes }: Run): boolean {
+  return notes.kind.includes(TRADE as Run["notes"]["kind"][number]);
+}
+
 export function tradesSection(app: App): HTMLElement {
   const chart = new Chart("Price: slow GPUs paid for a fast one");
   const text = el("p", { class: "finding" });
