@@ -309,7 +309,7 @@ Status ClaimReader::check_users(const PublishedClaim& claim) const {
 
 Result<std::vector<PublishedClaim>> ClaimReader::measure() {
   FL_TRY(map_.expect_keys(
-      {"column", "figure", "user", "key", "job", "window_h", "first_job", "last_job"}));
+      {"column", "figure", "user", "key", "job", "window_h", "of", "first_job", "last_job"}));
   PublishedClaim measure{.is_measure = true};
   FL_TRY(map_.get("column"));
   FL_TRY(read(map_, "column", measure.column));
