@@ -121,7 +121,8 @@ class Local : public Subject, private SimClients {
   Backend& backend() override { return world_; }
   void attach(const Engine& engine) override {
     engine_ = &engine;
-    tasks_.emplace(io_, engine.tables(), machine_, seconds(20), inbox_);
+    conditions_.emplace(io_, engine.tables(), inbox_);
+    tasks_.emplace(io_, engine.tables(), machine_, seconds(20), inbox_, *conditions_);
     world_.set_backend(*tasks_);
   }
   std::string look() const override {
@@ -166,7 +167,9 @@ class Local : public Subject, private SimClients {
   Machine machine_;
   mutable SimIo io_;
   Inbox inbox_;
-  LocalWorld world_{io_, inbox_, [] { return Status(); }, [](const IoEvent&) {}};
+  LocalWorld world_{io_, inbox_, [] { return Status(); }, [](const IoEvent&) {},
+                    [] { return Time::never(); }};
+  std::optional<StartConditions> conditions_;
   std::optional<LocalBackend> tasks_;
   const Engine* engine_ = nullptr;
 };
