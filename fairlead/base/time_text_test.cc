@@ -32,7 +32,8 @@ TEST(TimeText, ALengthOfTimeIsReadWithItsUnits) {
   EXPECT_EQ(parse_span_s("1h30m"), 5400);
   EXPECT_EQ(parse_span_s(" 2d 4h "), 187'200);
   EXPECT_EQ(parse_span_s("1 h 30 min"), 5400);
-  for (const char* bad : {"", "2", "h", "2x", "0s", "-2h", "2h3", "2 ", "1.2.3s", "nan", "99999999d"}) {
+  for (const char* bad :
+       {"", "2", "h", "2x", "0s", "-2h", "2h3", "2 ", "1.2.3s", "nan", "99999999d"}) {
     const auto span = parse_span_s(bad);
     ASSERT_FALSE(span) << bad;
     EXPECT_EQ(span.error().message,

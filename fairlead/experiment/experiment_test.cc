@@ -178,9 +178,9 @@ TEST(Experiment, MeasuresEachPolicy) {
   EXPECT_EQ(experiment->claims[0].policy, "a");
   EXPECT_EQ(experiment->claims[1].policy, "b");
   EXPECT_EQ(experiment->claims[1].column, "JCT");
-  const auto windows = read_text(
-      std::string(kWorld) +
-      "measures: [{column: worst hour, figure: window_error, window_h: 1, of: useful}]");
+  const auto windows =
+      read_text(std::string(kWorld) +
+                "measures: [{column: worst hour, figure: window_error, window_h: 1, of: useful}]");
   ASSERT_TRUE(windows.has_value()) << windows.error().message;
   EXPECT_EQ(windows->claims[0].received, "useful");
   EXPECT_NE(error_of(std::string(kWorld) +

@@ -14,7 +14,16 @@ namespace fairlead {
 namespace {
 
 // Streams of a world's seed.
-enum Stream : std::uint64_t { kMachine, kPolicy, kClients, kFaults, kCrashes, kNodes, kJobs, kOrders };
+enum Stream : std::uint64_t {
+  kMachine,
+  kPolicy,
+  kClients,
+  kFaults,
+  kCrashes,
+  kNodes,
+  kJobs,
+  kOrders
+};
 
 constexpr std::uint32_t bits(std::initializer_list<IoCall> calls) {
   std::uint32_t bits = 0;
