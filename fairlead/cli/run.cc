@@ -55,6 +55,20 @@ Result<JournalFile> journal_in(ResultFolder& folder, const RunOutputs& outputs) 
   return journal;
 }
 
+// Runs the simulation with a line of progress, and closes the journal. Errors: also of the audit.
+Status run_to_end(Simulation& simulation, JournalFile& journal, bool audits) {
+  Audit audit;
+  {
+    ProgressLine progress;
+    simulation.add_sink(journal);
+    simulation.add_sink(progress);
+    if (audits) simulation.add_sink(audit);
+    FL_TRY(simulation.run());
+  }
+  if (audits) FL_TRY(check(audit));
+  return journal.close();
+}
+
 Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
                              const RunOutputs& outputs) {
   FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
@@ -64,17 +78,7 @@ Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
   // The journal is created first, so that after a crash it shows the events that led to it.
   FL_TRY(folder.stage());
   FL_TRY_ASSIGN(journal, journal_in(folder, outputs));
-
-  Audit audit;
-  {
-    ProgressLine progress;
-    simulation.add_sink(journal);
-    simulation.add_sink(progress);
-    if (outputs.audit) simulation.add_sink(audit);
-    FL_TRY(simulation.run());
-  }
-  if (outputs.audit) FL_TRY(check(audit));
-  FL_TRY(journal.close());
+  FL_TRY(run_to_end(simulation, journal, outputs.audit));
 
   RunFacts facts = simulation.facts();
   facts.journal_hash = journal.hash();

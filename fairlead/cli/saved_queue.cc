@@ -63,7 +63,7 @@ Result<SavedQueue> read_saved_queue(const std::filesystem::path& folder) {
   for (;;) {
     FL_TRY_ASSIGN(more, lines.next());
     if (!more) break;
-    notes += printable(std::string(lines.line())) + "\n";
+    notes += printable(lines.line()) + "\n";
   }
   SavedQueue saved{.queue = {.cluster = std::move(cluster), .trace = std::move(trace)},
                    .notes = std::move(notes)};

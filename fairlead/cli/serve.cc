@@ -204,6 +204,21 @@ Status serve(const CLI::App& app, const Flags& flags) {
   return {};
 }
 
+// Adds the options of --backend kubernetes.
+void add_cluster_options(CLI::App& app, Flags& flags) {
+  app.add_option("--context", flags.context,
+                 "context of the kubeconfig (default: the current one)");
+  app.add_option("--namespace", flags.name_space,
+                 "namespace of the Lease and the ConfigMap `fairlead` on Kubernetes")
+      ->capture_default_str();
+  app.add_option("--rack-label", flags.rack_labels,
+                 "label of Kubernetes nodes with their rack; may be repeated, and a node's first "
+                 "one counts (default: the usual ones)")
+      ->type_name("KEY")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 }  // namespace
 
 Command add_serve(CLI::App& root) {
@@ -212,17 +227,7 @@ Command add_serve(CLI::App& root) {
   app->add_option("--backend", flags->backend, "the jobs run on this machine, or on a cluster")
       ->check(CLI::IsMember({"local", "kubernetes"}))
       ->capture_default_str();
-  app->add_option("--context", flags->context,
-                  "context of the kubeconfig (default: the current one)");
-  app->add_option("--namespace", flags->name_space,
-                  "namespace of the Lease and the ConfigMap `fairlead` on Kubernetes")
-      ->capture_default_str();
-  app->add_option("--rack-label", flags->rack_labels,
-                  "label of Kubernetes nodes with their rack; may be repeated, and a node's first "
-                  "one counts (default: the usual ones)")
-      ->type_name("KEY")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_cluster_options(*app, *flags);
   app->add_option("--nodes", flags->nodes, "simulated GPUs, each type with its relative speed")
       ->type_name("NxTYPE[@SPEED],...");
   app->add_option(

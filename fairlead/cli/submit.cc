@@ -180,13 +180,18 @@ Status put_spans(const Flags& flags, json& request) {
   return {};
 }
 
+Result<std::string> present_folder() {
+  std::error_code error;
+  std::string folder = std::filesystem::current_path(error).string();
+  if (error) return input_error("the folder of this shell is gone: {}", error.message());
+  if (!is_utf8(folder)) return input_error("a job's folder is UTF-8 text");
+  return folder;
+}
+
 Result<json> request_of(const CLI::App& app, const Flags& flags,
                         const std::vector<std::string>& command) {
   FL_TRY(check_words(app, command));
-  std::error_code error;
-  const std::string folder = std::filesystem::current_path(error).string();
-  if (error) return input_error("the folder of this shell is gone: {}", error.message());
-  if (!is_utf8(folder)) return input_error("a job's folder is UTF-8 text");
+  FL_TRY_ASSIGN(folder, present_folder());
   FL_TRY_ASSIGN(copies, copies_of(flags));
   if (copies != 1 && flags.has_terminal)
     return input_error("--copies and --tty exclude each other");
