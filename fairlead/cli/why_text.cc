@@ -31,7 +31,7 @@ std::string mean_text(std::int64_t gpu_ms, Duration over) {
 }
 
 std::string name_of(const Tables& tables, JobId job) {
-  return printable(std::string(tables.names[job]));
+  return printable(tables.names[job]);
 }
 std::string name_of(const Tables& tables, UserId user) {
   return printable(tables.users.names[user]);

@@ -168,7 +168,7 @@ std::string margins_text(const Comparison& comparison, TimeUnits units) {
   const std::string meaning = margin_meaning(comparison.resampling, comparison.seeds);
   std::string text = meaning.empty() ? "" : meaning + "\n";
   if (comparison.resampling.resamples == 0) return text;
-  text += "\n";
+  text += '\n';
   for (const ComparedPoint& point : comparison.points) {
     const auto lines = answer_lines(point, comparison.resampling, units);
     if (!lines.empty()) text += fmt::format("{}{}\n", heading_of(point), fmt::join(lines, "\n"));
