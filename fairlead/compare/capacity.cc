@@ -262,9 +262,9 @@ Status check(const CapacityQuestion& question) {
     return input_error("--target is sought by adding nodes, so it needs --add: {}",
                        question.target->text);
   for (const auto& [type, price] : question.prices) {
-    const bool is_added = std::ranges::any_of(question.added, [&](const NodeOffer& one) {
-      return type_key(one.gpu_type) == type_key(type);
-    });
+    const std::string key = type_key(type);
+    const bool is_added = std::ranges::any_of(
+        question.added, [&](const NodeOffer& one) { return type_key(one.gpu_type) == key; });
     if (!is_added) return input_error("--price: no added node has this GPU type: {}", type);
   }
   return {};
