@@ -188,6 +188,17 @@ struct Simulation::World : RecordSink {
   SimulationCounts end_counts;
 };
 
+namespace {
+
+// Returns the jobs, or a resample of them. Error: too many rows of the trace were rejected.
+Result<Workload> drawn_jobs(Workload jobs, const Settings& settings, std::uint64_t seed) {
+  if (!settings.rejects_allowed) FL_TRY(check_rejected(jobs));
+  if (!settings.resample) return jobs;
+  return resampled(jobs, seed);
+}
+
+}  // namespace
+
 Simulation::Simulation(std::unique_ptr<World> world) : world_(std::move(world)) {}
 Simulation::Simulation(Simulation&&) noexcept = default;
 Simulation& Simulation::operator=(Simulation&&) noexcept = default;
@@ -200,13 +211,8 @@ Result<Simulation> Simulation::make(SimulationInputs inputs) {
     FL_TRY_ASSIGN(outages, load_outages(file, inputs.cluster));
     inputs.settings.faults.outages = std::move(outages);
   }
-  Workload workload = std::move(*inputs.trace.workload_);
   const Settings& settings = inputs.settings;
-  if (!settings.rejects_allowed) FL_TRY(check_rejected(workload));
-  if (settings.resample) {
-    FL_TRY_ASSIGN(drawn, resampled(workload, inputs.seed));
-    workload = std::move(drawn);
-  }
+  FL_TRY_ASSIGN(workload, drawn_jobs(std::move(*inputs.trace.workload_), settings, inputs.seed));
   std::vector<std::string> implausible = implausible_facts(workload);
   const std::string guess = apply(settings.places, inputs.cluster, workload);
   if (!guess.empty()) implausible.push_back(guess);

@@ -139,6 +139,33 @@ Result<Duration> span_of(const json& object, const char* field) {
   return Duration{std::max<std::int64_t>(1, std::llround(s * 1000))};
 }
 
+// Reads the conditions, and the place in an array of jobs.
+Status read_tasks(const json& object, const Fields& fields, Submission& submission) {
+  FL_TRY_ASSIGN(after, fields.jobs("after"));
+  FL_TRY_ASSIGN(after_ok, fields.jobs("after_ok"));
+  submission.after = after_each(std::move(after), false);
+  std::ranges::copy(after_each(std::move(after_ok), true), std::back_inserter(submission.after));
+  if (!object.contains("array_index")) return {};
+  FL_TRY_ASSIGN(index, fields.number("array_index", 0, 0, kIndexMax));
+  std::erase_if(submission.environment,
+                [](const std::string& variable) { return variable.starts_with(kIndexVariable); });
+  submission.environment.push_back(fmt::format("{}{}", kIndexVariable, index));
+  return {};
+}
+
+// Reads the terminal and the input. REQUIRES: the number of processes is set.
+Status read_streams(const Fields& fields, Submission& submission) {
+  FL_TRY_ASSIGN(has_terminal, fields.flag("terminal", false));
+  if (has_terminal && submission.processes != 1)
+    return input_error("terminal: only a job of one process can have one");
+  FL_TRY_ASSIGN(has_input, fields.flag("input", false));
+  if (has_terminal && has_input)
+    return input_error("input: a terminal is the input of its job already");
+  submission.has_terminal = has_terminal;
+  submission.has_input = has_input;
+  return {};
+}
+
 Result<Submission> parse_submission_of(const json& object) {
   const Fields fields(object);
   Submission submission;
@@ -163,32 +190,16 @@ Result<Submission> parse_submission_of(const json& object) {
   if (idle_end.ms > 0 && idle_end < kIdleMin)
     return input_error("idle_end_s must be at least {}", kIdleMin.ms / 1000);
   submission.idle_end = idle_end;
-  FL_TRY_ASSIGN(has_terminal, fields.flag("terminal", false));
-  if (has_terminal && processes != 1)
-    return input_error("terminal: only a job of one process can have one");
-  FL_TRY_ASSIGN(has_input, fields.flag("input", false));
-  if (has_terminal && has_input)
-    return input_error("input: a terminal is the input of its job already");
   FL_TRY_ASSIGN(has_hook, fields.flag("hook", true));
   submission.has_hook = has_hook;
-  submission.has_terminal = has_terminal;
-  submission.has_input = has_input;
   submission.command = std::move(command);
   submission.environment = std::move(environment);
   submission.umask = umask;
   submission.processes = processes;
   submission.retries = retries;
   submission.limit = limit;
-  FL_TRY_ASSIGN(after, fields.jobs("after"));
-  FL_TRY_ASSIGN(after_ok, fields.jobs("after_ok"));
-  submission.after = after_each(std::move(after), false);
-  std::ranges::copy(after_each(std::move(after_ok), true), std::back_inserter(submission.after));
-  if (object.contains("array_index")) {
-    FL_TRY_ASSIGN(index, fields.number("array_index", 0, 0, kIndexMax));
-    std::erase_if(submission.environment,
-                  [](const std::string& variable) { return variable.starts_with(kIndexVariable); });
-    submission.environment.push_back(fmt::format("{}{}", kIndexVariable, index));
-  }
+  FL_TRY(read_streams(fields, submission));
+  FL_TRY(read_tasks(object, fields, submission));
   return submission;
 }
 
