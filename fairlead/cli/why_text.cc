@@ -30,9 +30,7 @@ std::string mean_text(std::int64_t gpu_ms, Duration over) {
   return number_text(mean, is_whole ? 0 : 1);
 }
 
-std::string name_of(const Tables& tables, JobId job) {
-  return printable(tables.names[job]);
-}
+std::string name_of(const Tables& tables, JobId job) { return printable(tables.names[job]); }
 std::string name_of(const Tables& tables, UserId user) {
   return printable(tables.users.names[user]);
 }
