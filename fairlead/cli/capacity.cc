@@ -135,10 +135,17 @@ std::string target_text(const CapacityQuestion& question, const CapacityAnswer& 
 }
 
 json waits_json(const WaitFigures& waits) {
-  return {{"finished", waits.finished},       {"unfinished", waits.unfinished},
-          {"wait_mean_s", waits.wait_mean_s}, {"wait_p50_s", waits.wait_p50_s},
-          {"wait_p90_s", waits.wait_p90_s},   {"wait_p99_s", waits.wait_p99_s},
-          {"jct_mean_s", waits.jct_mean_s},   {"jct_p90_s", waits.jct_p90_s}};
+  json object = {{"finished", waits.finished}, {"unfinished", waits.unfinished}};
+  for (const WaitFigure& figure : wait_figures())
+    object[fmt::format("{}_s", figure.name)] = waits.*figure.seconds;
+  return object;
+}
+
+// "wait_mean, wait_p50".
+std::string figure_names() {
+  std::vector<std::string_view> names;
+  for (const WaitFigure& figure : wait_figures()) names.push_back(figure.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 json run_json(const CapacityRun& run) {
@@ -217,9 +224,9 @@ Command add_capacity(CLI::App& root) {
   add_list("--remove", flags->removed, "nodes to remove; may be repeated",
            "rack=NAME|node=NAME|type=NAME");
   app->add_option("--target", flags->target,
-                  "find the least number of added nodes of each kind for which this is true, "
-                  "without the removed ones; figures: wait_mean, wait_p50, wait_p90, wait_p99, "
-                  "jct_mean, jct_p90")
+                  fmt::format("find the least number of added nodes of each kind for which this is "
+                              "true, without the removed ones; figures: {}",
+                              figure_names()))
       ->type_name("\"FIGURE < LENGTH\"");
   add_list("--price", flags->prices, "price of one GPU of a type for an hour; may be repeated",
            "TYPE=NUMBER/h");

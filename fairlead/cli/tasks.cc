@@ -1,6 +1,7 @@
 #include "fairlead/cli/tasks.h"
 
 #include "fairlead/base/parse.h"
+#include "fairlead/base/split.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/serve/job_request.h"
 
@@ -21,27 +22,17 @@ struct Param {
   std::vector<std::string> values;
 };
 
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(at, begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 tl::unexpected<Error> too_many() {
   return input_error("at most {} tasks can be submitted at once", kTasksMax);
 }
 
 // Adds the indices of "7", "1-20" or "1-20:5".
-Status add_indices(const std::string& text, std::vector<std::int64_t>& indices) {
-  const std::vector<std::string> by_step = split(text, ':');
-  const std::vector<std::string> bounds = split(by_step.front(), '-');
+Status add_indices(std::string_view text, std::vector<std::int64_t>& indices) {
+  const std::vector<std::string_view> by_step = split(text, ':');
+  const std::vector<std::string_view> bounds = split(by_step.front(), '-');
   const auto first = parse_integer(bounds.front());
   const auto last = parse_integer(bounds.back());
-  const auto step = parse_integer(by_step.size() == 1 ? std::string_view("1") : by_step.back());
+  const auto step = parse_integer(by_step.size() == 1 ? "1" : by_step.back());
   const bool is_range = first && last && step && by_step.size() <= 2 && bounds.size() <= 2 &&
                         *first >= 0 && *last >= *first && *step >= 1;
   if (!is_range)
@@ -63,7 +54,7 @@ Result<std::vector<std::int64_t>> indices_of(const std::string& array, std::int6
     if (!number || *number < 1) return input_error("--array: a number from 1 follows %: {}", array);
     at_once = *number;
   }
-  for (const std::string& part : split(std::string_view(array).substr(0, percent), ','))
+  for (const std::string_view part : split(std::string_view(array).substr(0, percent), ','))
     FL_TRY(add_indices(part, indices));
   return indices;
 }
@@ -75,7 +66,8 @@ Result<std::vector<Param>> params_of(const std::vector<std::string>& texts,
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
       return input_error("--param is like lr=0.1,0.01: {}", text);
-    Param param{text.substr(0, equals), split(std::string_view(text).substr(equals + 1), ',')};
+    const auto values = split(std::string_view(text).substr(equals + 1), ',');
+    Param param{text.substr(0, equals), {values.begin(), values.end()}};
     const std::string place = fmt::format("{{{}}}", param.name);
     const bool has_place = std::ranges::any_of(
         command, [&](const std::string& word) { return word.find(place) != std::string::npos; });

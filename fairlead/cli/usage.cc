@@ -67,20 +67,28 @@ Result<nlohmann::json> usage_of(const std::string& folder, double last_s) {
   return usage_json(past.tables, past.book.between(from, end.last));
 }
 
-std::string usage_text(const std::vector<UsageAnswer>& usage, const std::string& by,
+struct Grouping {
+  std::string_view name;
+  std::string_view header;
+  std::string UsageAnswer::*key;
+};
+constexpr Grouping kGroupings[] = {{"user", "USER", &UsageAnswer::user},
+                                   {"model", "MODEL", &UsageAnswer::model},
+                                   {"type", "TYPE", &UsageAnswer::gpu_type}};
+
+// REQUIRES: `by` is the name of a grouping.
+std::string usage_text(const std::vector<UsageAnswer>& usage, std::string_view by,
                        TextStyle style) {
+  const Grouping& grouping = *std::ranges::find(kGroupings, by, &Grouping::name);
   std::map<std::string, double> sums;
   double all_s = 0;
   for (const UsageAnswer& use : usage) {
-    const std::string& key = by == "user" ? use.user : by == "model" ? use.model : use.gpu_type;
-    sums[key] += use.gpu_s;
+    sums[use.*grouping.key] += use.gpu_s;
     all_s += use.gpu_s;
   }
   std::vector<std::pair<std::string, double>> rows(sums.begin(), sums.end());
   std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.second; });
-  std::string head = by;
-  std::ranges::transform(head, head.begin(), [](char c) { return static_cast<char>(c & ~0x20); });
-  Table table({{std::move(head), Align::kLeft}, {"GPU HOURS"}, {"SHARE"}});
+  Table table({{std::string(grouping.header), Align::kLeft}, {"GPU HOURS"}, {"SHARE"}});
   for (const auto& [key, gpu_s] : rows) {
     table.add_row({key.empty() ? "(none)" : key, number_text(gpu_s / 3600, 2),
                    percent_text(all_s == 0 ? 0 : gpu_s / all_s)});

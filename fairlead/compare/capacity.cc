@@ -1,11 +1,13 @@
 #include "fairlead/compare/capacity.h"
 
 #include "fairlead/base/nearest.h"
+#include "fairlead/base/parallel.h"
 #include "fairlead/base/parse.h"
 #include "fairlead/base/time_text.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/metrics/job_table.h"
 #include "fairlead/metrics/metrics.h"
+#include "fairlead/metrics/quantile.h"
 #include "fairlead/model/cluster_build.h"
 #include "fairlead/model/speed.h"
 #include "fairlead/run/simulation.h"
@@ -13,36 +15,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
 #include <numeric>
-#include <thread>
 #include <utility>
 
 namespace fairlead {
 namespace {
 
-struct NamedFigure {
-  std::string_view name;
-  double WaitFigures::*figure;
-};
-constexpr NamedFigure kFigures[] = {
+constexpr WaitFigure kFigures[] = {
     {"wait_mean", &WaitFigures::wait_mean_s}, {"wait_p50", &WaitFigures::wait_p50_s},
     {"wait_p90", &WaitFigures::wait_p90_s},   {"wait_p99", &WaitFigures::wait_p99_s},
     {"jct_mean", &WaitFigures::jct_mean_s},   {"jct_p90", &WaitFigures::jct_p90_s}};
-
-// Calls each(0), ..., each(count - 1) on as many threads as there are cores.
-template <class Each>
-void in_parallel(std::size_t count, const Each& each) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) each(i);
-  };
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> others(std::min(count, cores) - 1);
-  for (std::jthread& other : others) other = std::jthread(work);
-  work();
-}
 
 // The changed cluster: numbers of nodes of each kind, and whether each part is removed.
 struct Change {
@@ -88,39 +70,31 @@ void add_nodes(ClusterSpec& spec, const NodeOffer& kind, std::int64_t count) {
   }
 }
 
-double mean_of(const std::vector<double>& values) {
-  if (values.empty()) return 0;
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-// Returns the smallest value that at least this part does not exceed. REQUIRES: sorted.
-double quantile_of(const std::vector<double>& values, double part) {
-  if (values.empty()) return 0;
-  const double rank = std::ceil(part * static_cast<double>(values.size()));
-  return values[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+double mean_s(const std::vector<std::int64_t>& values_ms) {
+  const double sum = std::accumulate(values_ms.begin(), values_ms.end(), 0.0);
+  return sum / 1000 / static_cast<double>(values_ms.size());
 }
 
 WaitFigures waits_of(const JobTable& jobs) {
-  std::vector<double> waits_s;
-  std::vector<double> jcts_s;
+  std::vector<std::int64_t> waits_ms;
+  std::vector<std::int64_t> jcts_ms;
   WaitFigures waits;
   for (const JobId job : ids<JobId>(jobs.size())) {
     if (jobs.status[job] != JobStatus::kFinished) {
       ++waits.unfinished;
       continue;
     }
-    waits_s.push_back(to_seconds(jobs.queued(job)));
-    jcts_s.push_back(to_seconds(jobs.finish[job] - jobs.submit[job]));
+    waits_ms.push_back(jobs.queued(job).ms);
+    jcts_ms.push_back((jobs.finish[job] - jobs.submit[job]).ms);
   }
-  std::ranges::sort(waits_s);
-  std::ranges::sort(jcts_s);
-  waits.finished = std::ssize(waits_s);
-  waits.wait_mean_s = mean_of(waits_s);
-  waits.wait_p50_s = quantile_of(waits_s, 0.5);
-  waits.wait_p90_s = quantile_of(waits_s, 0.9);
-  waits.wait_p99_s = quantile_of(waits_s, 0.99);
-  waits.jct_mean_s = mean_of(jcts_s);
-  waits.jct_p90_s = quantile_of(jcts_s, 0.9);
+  waits.finished = std::ssize(waits_ms);
+  if (waits_ms.empty()) return waits;
+  waits.wait_mean_s = mean_s(waits_ms);
+  waits.wait_p50_s = quantile_s(waits_ms, 50);
+  waits.wait_p90_s = quantile_s(waits_ms, 90);
+  waits.wait_p99_s = quantile_s(waits_ms, 99);
+  waits.jct_mean_s = mean_s(jcts_ms);
+  waits.jct_p90_s = quantile_s(jcts_ms, 90);
   return waits;
 }
 
@@ -317,6 +291,8 @@ Status seek(const CapacityQuestion& question, const Runs& runs, CapacityAnswer& 
 
 }  // namespace
 
+std::span<const WaitFigure> wait_figures() { return kFigures; }
+
 Result<NodeOffer> parse_node_offer(std::string_view text) {
   FL_TRY_ASSIGN(cluster, parse_cluster_shorthand(text));
   if (text.find(',') != text.npos)
@@ -330,15 +306,15 @@ Result<NodeOffer> parse_node_offer(std::string_view text) {
 Result<WaitTarget> parse_wait_target(std::string_view text) {
   const std::size_t sign = text.find('<');
   const std::string_view name = trimmed(text.substr(0, sign));
-  const auto* figure = std::ranges::find(kFigures, name, &NamedFigure::name);
+  const auto* figure = std::ranges::find(kFigures, name, &WaitFigure::name);
   if (figure == std::end(kFigures) || sign == text.npos) {
     std::vector<std::string_view> names;
-    for (const NamedFigure& one : kFigures) names.push_back(one.name);
+    for (const WaitFigure& one : kFigures) names.push_back(one.name);
     return input_error("a target is FIGURE < LENGTH, with a figure of {}: {}",
                        nearest_first(names, name), text);
   }
   FL_TRY_ASSIGN(below_s, parse_span_s(text.substr(sign + 1)));
-  return WaitTarget{std::string(text), figure->figure, below_s};
+  return WaitTarget{std::string(text), figure->seconds, below_s};
 }
 
 Status add_price(std::string_view text, GpuPrices& prices) {

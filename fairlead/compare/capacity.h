@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,12 @@ struct WaitFigures {
   double jct_mean_s = 0;
   double jct_p90_s = 0;
 };
+
+struct WaitFigure {
+  std::string_view name;  // "wait_p90"
+  double WaitFigures::*seconds;
+};
+std::span<const WaitFigure> wait_figures();
 
 struct WaitTarget {
   std::string text;  // "wait_p90 < 30 min"

@@ -3,9 +3,9 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/base/time_text.h"
 #include "fairlead/compare/margins.h"
-#include "fairlead/compare/paired.h"
 #include "fairlead/compare/policy_figures.h"
 #include "fairlead/compare/recorded_text.h"
+#include "fairlead/compare/spread.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/summary_text.h"
 
@@ -50,7 +50,7 @@ json difference_json(const ComparedPolicy& policy, const ComparedPolicy& base) {
         differences_of(policy.summaries, base.summaries, figure);
     figure_at(value, figure) = json();
     if (differences.empty()) continue;
-    const PairedDifference paired = paired_difference(differences);
+    const MeanInterval paired = mean_interval(differences);
     figure_at(value, figure) = {
         {"by_seed", differences}, {"n", differences.size()},
         {"mean", paired.mean},    {"low", paired.low},
@@ -280,7 +280,7 @@ class MeansTable {
   bool has_best_ = false;
 };
 
-std::string interval_cell(const PairedDifference& paired, const Figure& figure, TimeUnits units) {
+std::string interval_cell(const MeanInterval& paired, const Figure& figure, TimeUnits units) {
   return fmt::format("{} .. {}{}", cell_of(figure, paired.low, units),
                      cell_of(figure, paired.high, units), paired.is_interval ? "" : " (range)");
 }
@@ -299,7 +299,7 @@ void add_seeds_row(Table& table, const ComparedPoint& point, const ComparedPolic
   if (differences.empty() || &policy == &point.policies.front()) {
     cells.insert(cells.end(), {"-", "-", "-"});
   } else {
-    const PairedDifference paired = paired_difference(differences);
+    const MeanInterval paired = mean_interval(differences);
     cells.push_back(cell_of(figure, paired.mean, units));
     cells.push_back(interval_cell(paired, figure, units));
     cells.push_back(fmt::format("{}", differences.size()));

@@ -1,8 +1,8 @@
 #include "fairlead/compare/margins.h"
 
-#include "fairlead/compare/paired.h"
 #include "fairlead/compare/policy_figures.h"
 #include "fairlead/compare/recorded_text.h"
+#include "fairlead/compare/spread.h"
 #include "fairlead/report/json.h"
 #include "fairlead/trace/resample.h"
 

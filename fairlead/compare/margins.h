@@ -2,7 +2,7 @@
 //
 // Each policy also ran on resamples of the trace (trace/resample.h), with the seeds after its own. The same resample is
 // the same trace for all policies, so their differences are paired. A margin is resampled_margin() of those figures
-// (compare/paired.h), and stands around the figure of the trace itself.
+// (compare/spread.h), and stands around the figure of the trace itself.
 #pragma once
 
 #include "fairlead/base/time_text.h"

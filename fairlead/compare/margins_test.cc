@@ -1,6 +1,6 @@
 #include "fairlead/compare/margins.h"
 
-#include "fairlead/compare/paired.h"
+#include "fairlead/compare/spread.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "fairlead/base/time_text.h"
 #include "fairlead/compare/comparison.h"
-#include "fairlead/compare/paired.h"
+#include "fairlead/compare/spread.h"
 #include "fairlead/metrics/figures.h"
 
 #include <nlohmann/json.hpp>

@@ -289,6 +289,17 @@ std::vector<std::filesystem::path> Runs::folders_with_results() const {
   return folders;
 }
 
+// Removes a case with the values that claims expect in it.
+void remove_case(Experiment& experiment, std::size_t i) {
+  const auto at = static_cast<std::ptrdiff_t>(i);
+  for (PublishedClaim& claim : experiment.claims) {
+    if (claim.against_case == i) claim.against_case.reset();
+    if (claim.against_case > i) --*claim.against_case;
+    if (claim.expected.size() > 1) claim.expected.erase(claim.expected.begin() + at);
+  }
+  experiment.cases.erase(experiment.cases.begin() + at);
+}
+
 // Returns the largest number of seeds that a verdict needs.
 std::size_t seeds_needed(const std::vector<std::vector<Judgement>>& outcomes) {
   std::size_t needed = 0;
@@ -344,15 +355,7 @@ Result<Experiment> with_trace(Experiment experiment, const std::filesystem::path
     const auto before = std::span(cases).first(i);
     const bool is_known =
         std::ranges::any_of(before, [&](const Case& one) { return is_same(one, cases[i]); });
-    if (!is_known) continue;
-    for (PublishedClaim& claim : experiment.claims) {
-      if (claim.against_case == i) claim.against_case.reset();
-      if (claim.against_case > i) --*claim.against_case;
-      if (claim.expected.size() > 1) {
-        claim.expected.erase(claim.expected.begin() + static_cast<std::ptrdiff_t>(i));
-      }
-    }
-    cases.erase(cases.begin() + static_cast<std::ptrdiff_t>(i));
+    if (is_known) remove_case(experiment, i);
   }
   return experiment;
 }

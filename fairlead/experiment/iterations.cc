@@ -1,5 +1,6 @@
 #include "fairlead/experiment/iterations.h"
 
+#include "fairlead/base/parallel.h"
 #include "fairlead/base/parse.h"
 #include "fairlead/experiment/yaml.h"
 #include "fairlead/input/cluster_file.h"
@@ -8,11 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace fairlead {
@@ -137,15 +136,7 @@ Result<RunFigures> run_one(const IterationOptions& options, const IterationRun& 
 std::vector<Result<RunFigures>> run_each(const IterationOptions& options,
                                          const std::vector<IterationRun>& runs) {
   std::vector<Result<RunFigures>> figures(runs.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < runs.size(); i = next++)
-      figures[i] = run_one(options, runs[i]);
-  };
-  std::vector<std::jthread> others(std::max(1u, std::thread::hardware_concurrency()) - 1);
-  for (std::jthread& other : others) other = std::jthread(work);
-  work();
-  others.clear();  // waits for them
+  in_parallel(runs.size(), [&](std::size_t i) { figures[i] = run_one(options, runs[i]); });
   return figures;
 }
 

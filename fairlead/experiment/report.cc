@@ -1,6 +1,6 @@
 #include "fairlead/experiment/report.h"
 
-#include "fairlead/compare/paired.h"
+#include "fairlead/compare/spread.h"
 #include "fairlead/experiment/figures.h"
 #include "fairlead/report/json.h"
 
@@ -67,7 +67,7 @@ std::string expected_text(const PublishedClaim& claim, const Judgement& outcome,
 std::string ours_text(const PublishedClaim& claim, const Judgement& outcome) {
   if (!outcome.reason.empty()) return "-";
   if (outcome.values.empty()) return outcome.text;
-  const PairedDifference interval = paired_difference(outcome.values);
+  const MeanInterval interval = mean_interval(outcome.values);
   std::string mean = number(claim, interval.mean);
   if (number(claim, interval.low) == number(claim, interval.high)) return mean;
   return fmt::format("{} [{}, {}]", mean, number(claim, interval.low),
@@ -361,7 +361,7 @@ json outcome_json(const PublishedClaim& claim, const std::string& label, const J
   if (!outcome.text.empty()) value["ours"] = outcome.text;
   if (outcome.values.empty()) return value;
   const auto [least, most] = std::ranges::minmax(outcome.values);
-  const PairedDifference interval = paired_difference(outcome.values);
+  const MeanInterval interval = mean_interval(outcome.values);
   value["mean"] = interval.mean;
   if (interval.is_interval) value["interval"] = {interval.low, interval.high};
   value["min"] = least;

@@ -1,7 +1,7 @@
 #include "fairlead/experiment/verdict.h"
 
 #include "fairlead/base/check.h"
-#include "fairlead/compare/paired.h"
+#include "fairlead/compare/spread.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ double excess(const PublishedClaim& claim, double value, double expected) {
 
 Verdict verdict_on(const PublishedClaim& claim, const std::vector<double>& values, double expected,
                    std::optional<double> possible) {
-  const PairedDifference interval = paired_difference(values);
+  const MeanInterval interval = mean_interval(values);
   const double worst =
       std::max(excess(claim, interval.low, expected), excess(claim, interval.high, expected));
   if (worst <= kSlack) return Verdict::kReached;
@@ -78,7 +78,7 @@ Judgement judge_text(const PublishedClaim& claim, std::string text) {
 std::size_t seeds_needed(const Judgement& judgement) {
   const std::size_t present = judgement.values.size();
   if (!judgement.expected || present < kIntervalSeedsMin) return present;
-  const PairedDifference interval = paired_difference(judgement.values);
+  const MeanInterval interval = mean_interval(judgement.values);
   const double wanted =
       kHalfWidth * std::max(std::abs(interval.mean), std::abs(*judgement.expected));
   const double half = (interval.high - interval.low) / 2;

@@ -242,7 +242,7 @@ class Why {
         return other != job_ && tables_.jobs.user[other] == user_;
       }));
     }
-    if (others > 0) {
+    if (others > 0 && facts_.after.empty()) {
       lines_.push_back(fmt::format("{} has {} other job{} here, with which it takes turns.",
                                    tables_.users.names[user_], others, plural(others)));
     }

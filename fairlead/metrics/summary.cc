@@ -1,6 +1,7 @@
 #include "fairlead/metrics/summary.h"
 
 #include "fairlead/metrics/metrics.h"
+#include "fairlead/metrics/quantile.h"
 #include "fairlead/solve/single_machine.h"
 
 #include <algorithm>
@@ -10,19 +11,6 @@ namespace fairlead {
 namespace {
 
 double gpu_hours(double gpu_ms) { return gpu_ms / 3'600'000.0; }
-
-// The nearest-rank quantile: the smallest value that at least `percent` of all do not exceed.
-template <class Number>
-Number quantile(std::vector<Number>& values, std::size_t percent) {
-  const std::size_t rank = (values.size() * percent + 99) / 100;
-  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
-  std::nth_element(values.begin(), nth, values.end());
-  return *nth;
-}
-
-double quantile_s(std::vector<std::int64_t>& values_ms, std::size_t percent) {
-  return to_seconds(Duration{quantile(values_ms, percent)});
-}
 
 // The sums over a user's finished jobs, and the work of all its jobs.
 struct JobSums {

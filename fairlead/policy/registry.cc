@@ -2,6 +2,7 @@
 
 #include "fairlead/base/nearest.h"
 #include "fairlead/base/parse.h"
+#include "fairlead/base/split.h"
 #include "fairlead/policy/kit/upgrading.h"
 #include "fairlead/policy/policies.h"
 
@@ -11,16 +12,6 @@
 
 namespace fairlead {
 namespace {
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
 
 Parsed<double> parse_real(std::string_view text) {
   if (text == "inf") return std::numeric_limits<double>::infinity();

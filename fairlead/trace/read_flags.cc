@@ -2,6 +2,7 @@
 
 #include "fairlead/base/nearest.h"
 #include "fairlead/base/parse.h"
+#include "fairlead/base/split.h"
 #include "fairlead/trace/readers/readers.h"
 
 #include <fmt/format.h>
@@ -46,20 +47,11 @@ Status take_choice(std::string_view flag, const std::string& text,
   return input_error("{} takes one of {}: {}", flag, fmt::join(words, " "), text);
 }
 
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(',');
-    parts.push_back(trimmed(text.substr(0, end)));
-    if (end == text.npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 Status take_columns(const std::string& text, TableOptions& table) {
   if (text.empty()) return {};
   const std::string known = table_fields();
-  for (const std::string_view part : split(text)) {
+  for (const std::string_view whole : split(text, ',')) {
+    const std::string_view part = trimmed(whole);
     const std::size_t equals = part.find('=');
     if (equals == part.npos || equals + 1 == part.size())
       return input_error("--columns takes FIELD=COLUMN,...: {}", part);
@@ -95,7 +87,8 @@ Status take_selection(const ReadFlags& flags, Selection& selection) {
   FL_TRY(take_time("--from", flags.from, selection.from));
   FL_TRY(take_time("--to", flags.to, selection.to));
   if (!flags.users.empty()) {
-    for (const std::string_view user : split(flags.users)) selection.users.emplace_back(user);
+    for (const std::string_view user : split(flags.users, ','))
+      selection.users.emplace_back(trimmed(user));
   }
   if (flags.sample.empty()) return {};
   const auto part = parse_number(flags.sample);

@@ -1,5 +1,6 @@
-// Figures over seeds: their mean and range, and the difference between two policies under the same
-// seeds.
+// The spread of a figure: its range and the interval of its mean over seeds, and its margin over resamples of a trace.
+//
+// Two policies are compared by the differences or the ratios of their figures under the same seeds.
 #pragma once
 
 #include <vector>
@@ -14,8 +15,8 @@ struct Range {
 // REQUIRES: values is not empty.
 Range range_of(const std::vector<double>& values);
 
-// The mean of differences between runs with the same seed, and its confidence interval.
-struct PairedDifference {
+// A mean over seeds, and its confidence interval.
+struct MeanInterval {
   double mean = 0;
   double low = 0;
   double high = 0;
@@ -25,8 +26,8 @@ struct PairedDifference {
 };
 constexpr std::size_t kIntervalSeedsMin = 3;
 
-// REQUIRES: differences is not empty. O(differences).
-PairedDifference paired_difference(const std::vector<double>& differences);
+// REQUIRES: values is not empty. O(values).
+MeanInterval mean_interval(const std::vector<double>& values);
 
 // Returns the half-width of the 95 % interval around a figure of a trace, from the values of the figure in resamples of
 // the trace: their standard deviation times Student's t (Efron and Tibshirani 1993, ch. 12). Resamples spread like the

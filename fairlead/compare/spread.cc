@@ -1,4 +1,4 @@
-#include "fairlead/compare/paired.h"
+#include "fairlead/compare/spread.h"
 
 #include "fairlead/base/check.h"
 
@@ -40,12 +40,11 @@ Range range_of(const std::vector<double>& values) {
   return {sum / static_cast<double>(values.size()), min, max};
 }
 
-PairedDifference paired_difference(const std::vector<double>& differences) {
-  const Range range = range_of(differences);
-  if (differences.size() < kIntervalSeedsMin) return {range.mean, range.min, range.max, false};
-  const double error =
-      deviation_of(differences) / std::sqrt(static_cast<double>(differences.size()));
-  const double margin = student_t(differences.size() - 1) * error;
+MeanInterval mean_interval(const std::vector<double>& values) {
+  const Range range = range_of(values);
+  if (values.size() < kIntervalSeedsMin) return {range.mean, range.min, range.max, false};
+  const double error = deviation_of(values) / std::sqrt(static_cast<double>(values.size()));
+  const double margin = student_t(values.size() - 1) * error;
   return {range.mean, range.mean - margin, range.mean + margin, true};
 }
 
