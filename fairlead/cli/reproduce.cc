@@ -3,6 +3,7 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/folder_lock.h"
+#include "fairlead/cli/progress.h"
 #include "fairlead/compare/child_runs.h"
 #include "fairlead/experiment/experiment.h"
 #include "fairlead/experiment/experiment_runs.h"
@@ -15,8 +16,8 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <memory>
 #include <numeric>
-#include <unistd.h>
 
 namespace fairlead {
 namespace {
@@ -45,6 +46,7 @@ constexpr std::string_view kExamples =
     "DIR/NAME has a result folder for each run and, for each case, report.html: a page for a\n"
     "browser that shows the policies side by side. DIR/reproduction.json has the figures and\n"
     "verdicts, DIR/reproduction.md the same as a page. Runs are made in parallel, one per core.\n"
+    "Runs that DIR has already, from the same program and inputs, are not made again.\n"
     "A missed claim is a result, not an error.\n";
 
 // Prints the pages for a browser to the stream.
@@ -61,10 +63,11 @@ void print_pages(const std::vector<ChildRun>& pages, std::FILE* to) {
 
 Result<ExperimentResult> run_one(const Experiment& experiment, const Flags& flags,
                                  const std::vector<std::uint64_t>& seeds) {
-  FL_TRY_ASSIGN(run, run_experiment(experiment, flags.out, seeds, [&](std::size_t runs) {
-                  if (isatty(STDERR_FILENO) == 1)
-                    fmt::print(stderr, "{}: {} runs\n", experiment.name, runs);
-                }));
+  const auto observe = [&](std::size_t runs) {
+    return std::make_unique<RunsProgress>(
+        runs, fmt::format("runs that ended are kept in {}: the same command goes on", flags.out));
+  };
+  FL_TRY_ASSIGN(run, run_experiment(experiment, flags.out, seeds, observe));
   if (!flags.json) fmt::print("{}", result_text(run.result, stdout_style()));
   print_pages(run.pages, flags.json ? stderr : stdout);
   return std::move(run.result);

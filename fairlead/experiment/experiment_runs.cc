@@ -2,6 +2,7 @@
 
 #include "fairlead/base/check.h"
 #include "fairlead/compare/run_flags.h"
+#include "fairlead/compare/run_inputs.h"
 #include "fairlead/experiment/figures.h"
 #include "fairlead/experiment/iterations.h"
 #include "fairlead/input/cluster_file.h"
@@ -77,8 +78,7 @@ class Runs {
   Runs(const Experiment& experiment, const std::filesystem::path& out);
 
   // Runs the policies in the cases with more seeds.
-  Status add(const std::vector<std::uint64_t>& seeds,
-             const std::function<void(std::size_t)>& starts);
+  Status add(const std::vector<std::uint64_t>& seeds, const ObserveRuns& observe);
   const std::vector<std::uint64_t>& seeds() const { return seeds_; }
 
   // Returns the verdicts by claim, then case.
@@ -89,10 +89,9 @@ class Runs {
  private:
   using Figures = Result<RunFigures>;
 
-  Status simulate(const std::vector<std::uint64_t>& seeds,
-                  const std::function<void(std::size_t)>& starts);
-  Result<std::vector<ChildRun>> plan(const std::vector<std::uint64_t>& seeds) const;
-  Result<ChildRun> child_of(std::size_t i, std::size_t policy, std::uint64_t seed) const;
+  Status simulate(const std::vector<std::uint64_t>& seeds, const ObserveRuns& observe);
+  Result<std::vector<ChildRun>> plan(const std::vector<std::uint64_t>& seeds);
+  Result<ChildRun> child_of(std::size_t i, std::size_t policy, std::uint64_t seed);
   std::filesystem::path run_folder(std::size_t i, std::size_t policy, std::uint64_t seed) const;
   Figures mean_over_cases(std::size_t n, std::size_t policy) const;
   Judgement outcome_of(const PublishedClaim& claim, std::size_t i) const;
@@ -115,6 +114,7 @@ class Runs {
   std::vector<std::string> skipped_;  // by case
   std::vector<std::uint64_t> seeds_;
   bool has_seed_folders_ = false;
+  RunInputs inputs_;
   std::vector<Figures> figures_;  // by seed, case and policy
   std::vector<Figures> means_;    // by seed and policy
 };
@@ -131,7 +131,8 @@ std::filesystem::path Runs::run_folder(std::size_t i, std::size_t policy,
   return has_seed_folders_ ? folder / fmt::format("seed-{}", seed) : folder;
 }
 
-Result<ChildRun> Runs::child_of(std::size_t i, std::size_t policy, std::uint64_t seed) const {
+// Returns a run without arguments if its results are there.
+Result<ChildRun> Runs::child_of(std::size_t i, std::size_t policy, std::uint64_t seed) {
   const Case& one = experiment_.cases[i];
   FL_TRY_ASSIGN(trace, prepare_trace(one, case_folder(experiment_, i, out_), seed));
   RunFlags flags;
@@ -139,14 +140,17 @@ Result<ChildRun> Runs::child_of(std::size_t i, std::size_t policy, std::uint64_t
   flags.trace = trace.string();
   flags.settings = run_settings(one);
   if (experiment_.until_h > 0) flags.until = fmt::format("{}", experiment_.until_h * 3600);
+  const auto& [label, name] = one.policies[policy];
+  const std::filesystem::path folder = run_folder(i, policy, seed);
   ChildRun child;
-  child.arguments = simulate_arguments(flags, one.policies[policy].second, seed,
-                                       run_folder(i, policy, seed).string());
+  if (has_results_of(folder, inputs_.hash(flags, name, seed))) return child;
+  child.name = fmt::format("{} {} seed {}", one.label, label, seed);
+  child.arguments = simulate_arguments(flags, name, seed, folder.string());
   return child;
 }
 
-// Returns the runs by seed, case and policy, without arguments if the case is skipped.
-Result<std::vector<ChildRun>> Runs::plan(const std::vector<std::uint64_t>& seeds) const {
+// Returns the runs by seed, case and policy, without arguments if there is nothing to run.
+Result<std::vector<ChildRun>> Runs::plan(const std::vector<std::uint64_t>& seeds) {
   std::vector<ChildRun> children;
   for (const std::uint64_t seed : seeds) {
     for (std::size_t i = 0; i < cases(); ++i) {
@@ -161,27 +165,27 @@ Result<std::vector<ChildRun>> Runs::plan(const std::vector<std::uint64_t>& seeds
   return children;
 }
 
-Status Runs::simulate(const std::vector<std::uint64_t>& seeds,
-                      const std::function<void(std::size_t)>& starts) {
+Status Runs::simulate(const std::vector<std::uint64_t>& seeds, const ObserveRuns& observe) {
   FL_TRY_ASSIGN(children, plan(seeds));
   std::vector<ChildRun> wanted;
   for (const ChildRun& child : children) {
     if (!child.arguments.empty()) wanted.push_back(child);
   }
-  if (!wanted.empty()) starts(wanted.size());
-  FL_TRY(run_children(wanted));
+  if (!wanted.empty()) FL_TRY(run_children(wanted, observe(wanted.size()).get()));
   const RunQuestions questions = run_questions(experiment_);
   auto done = wanted.begin();
   for (std::size_t at = 0; at < children.size(); ++at) {
-    if (children[at].arguments.empty()) {
-      figures_.emplace_back(RunFigures{});
-      continue;
-    }
-    const ChildRun& child = *done++;
+    if (!children[at].arguments.empty()) children[at] = *done++;
+    const ChildRun& child = children[at];
     const std::size_t i = at / policies_ % cases();
     const std::uint64_t seed = seeds[at / policies_ / cases()];
-    figures_.push_back(has_results(child) ? read_run(run_folder(i, at % policies_, seed), questions)
-                                          : run_error("{}", message_of(child)));
+    if (!skipped_[i].empty()) {
+      figures_.emplace_back(RunFigures{});
+    } else {
+      figures_.push_back(has_results(child)
+                             ? read_run(run_folder(i, at % policies_, seed), questions)
+                             : run_error("{}", message_of(child)));
+    }
   }
   return {};
 }
@@ -202,13 +206,12 @@ Result<RunFigures> Runs::mean_over_cases(std::size_t n, std::size_t policy) cons
   return mean;
 }
 
-Status Runs::add(const std::vector<std::uint64_t>& seeds,
-                 const std::function<void(std::size_t)>& starts) {
+Status Runs::add(const std::vector<std::uint64_t>& seeds, const ObserveRuns& observe) {
   has_seed_folders_ = seeds_.size() + seeds.size() > 1;
   if (experiment_.iterations) {
     std::ranges::move(run_iterations(experiment_, seeds), std::back_inserter(figures_));
   } else {
-    FL_TRY(simulate(seeds, starts));
+    FL_TRY(simulate(seeds, observe));
   }
   for (const std::uint64_t seed : seeds) {
     seeds_.push_back(seed);
@@ -312,21 +315,20 @@ std::size_t seeds_needed(const std::vector<std::vector<Judgement>>& outcomes) {
 }  // namespace
 
 Result<ExperimentRun> run_experiment(const Experiment& experiment, const std::filesystem::path& out,
-                                     std::vector<std::uint64_t> seeds,
-                                     const std::function<void(std::size_t)>& starts) {
+                                     std::vector<std::uint64_t> seeds, const ObserveRuns& observe) {
   const bool are_given = !seeds.empty();
   if (!are_given) {
     seeds.resize(static_cast<std::size_t>(experiment.seeds));
     std::iota(seeds.begin(), seeds.end(), 1);
   }
   Runs runs(experiment, out);
-  FL_TRY(runs.add(seeds, starts));
+  FL_TRY(runs.add(seeds, observe));
   auto outcomes = runs.judge_all();
   const std::size_t needed = seeds_needed(outcomes);
   if (!are_given && needed > seeds.size()) {
     std::vector<std::uint64_t> more(needed - seeds.size());
     std::iota(more.begin(), more.end(), seeds.back() + 1);
-    FL_TRY(runs.add(more, starts));
+    FL_TRY(runs.add(more, observe));
     outcomes = runs.judge_all();
   }
   std::vector<ChildRun> pages;

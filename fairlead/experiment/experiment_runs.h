@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace fairlead {
@@ -18,13 +19,15 @@ struct ExperimentRun {
       pages;  // `fairlead report FOLDER` for each case that has results; they ended
 };
 
-// Runs all policies in all cases, in result folders below OUT/NAME as docs/formats.md lists them. If `seeds` is empty,
-// these are the experiment's, and then more if the interval of a judged figure is wide (seeds_needed). Calls `starts`
-// with the number of runs before they start. Errors: a trace or folder cannot be written, or no process be started. A
-// run that fails is a verdict.
+// Returns the observer of that many runs, before they start.
+using ObserveRuns = std::function<std::unique_ptr<ChildObserver>(std::size_t runs)>;
+
+// Runs all policies in all cases, in result folders below OUT/NAME as docs/formats.md lists them. Keeps runs that are
+// there already with the same inputs (compare/run_inputs.h). If `seeds` is empty, these are the experiment's, and then
+// more if the interval of a judged figure is wide (seeds_needed). Errors: a trace or folder cannot be written, or no
+// process be started. A run that fails is a verdict.
 Result<ExperimentRun> run_experiment(const Experiment& experiment, const std::filesystem::path& out,
-                                     std::vector<std::uint64_t> seeds,
-                                     const std::function<void(std::size_t)>& starts);
+                                     std::vector<std::uint64_t> seeds, const ObserveRuns& observe);
 
 // Returns the experiment with the jobs of a file instead of its own. If cases then differ in
 // nothing, the first stays. Errors: the file does not exist, or the experiment has no trace to replace.

@@ -63,8 +63,22 @@ TEST_F(ReproduceTest, GivesTheSameAgain) {
   write_experiment(kClaims);
   ASSERT_EQ(fairlead("reproduce mine.yaml --out out").exit_code, 0);
   const std::string first = read("out/reproduction.json");
+  std::filesystem::remove_all(path("out"));
   ASSERT_EQ(fairlead("reproduce mine.yaml --out out").exit_code, 0);
   EXPECT_EQ(read("out/reproduction.json"), first);
+}
+
+// run.json has the time that the run took.
+TEST_F(ReproduceTest, MakesOnlyRunsThatAreMissing) {
+  write_experiment(kClaims);
+  ASSERT_EQ(fairlead("reproduce mine.yaml --out out").exit_code, 0);
+  const std::string result = read("out/reproduction.json");
+  const std::string kept = read("out/mine/fifo/run.json");
+  std::filesystem::remove_all(path("out/mine/las"));
+  ASSERT_EQ(fairlead("reproduce mine.yaml --out out").exit_code, 0);
+  EXPECT_EQ(read("out/mine/fifo/run.json"), kept);
+  EXPECT_TRUE(std::filesystem::exists(path("out/mine/las/run.json")));
+  EXPECT_EQ(read("out/reproduction.json"), result);
 }
 
 TEST_F(ReproduceTest, RunsCasesAndSeeds) {
