@@ -127,6 +127,10 @@ bool Plan::may_return(GangRef last) const {
   return !overlaps(last, pinned_) && !overlaps(last, unusable_);
 }
 
+bool Plan::is_blocked(JobId job) const {
+  return is_pinned(job) && overlaps(jobs_->last[job], unusable_);
+}
+
 bool Plan::is_in_the_way(JobId job, GangRef gang) const {
   return !is_pinned(job) && overlaps(gang, pinned_);
 }

@@ -49,6 +49,41 @@ TEST(Pinned, SavingAndLoadingAtRandomMomentsChangesNothing) {
   EXPECT_EQ(broken("PinnedSaved", policy_variants(), {}, property), "");
 }
 
+// Jobs of three users on four V100 and four K80, of which one node loses one to three GPUs for ever.
+World without_some_gpus(std::uint64_t seed) {
+  Rng rng(seed);
+  World world{.cluster = "1xV100:4,1xK80:4", .seed = seed, .until = Time{30'000'000}};
+  for (std::uint64_t job = 6 + rng.below(15); job > 0; --job) {
+    world.jobs.push_back({.submit = {static_cast<std::int64_t>(rng.below(300)) * 1000},
+                          .gpus = 1 + static_cast<std::uint32_t>(rng.below(3)),
+                          .pinned = rng.below(5) < 3 ? kPinnedAlways : kMayMove,
+                          .work = seconds(60 + static_cast<std::int64_t>(rng.below(840))),
+                          .user = "u" + std::to_string(rng.below(3))});
+  }
+  const Time down{static_cast<std::int64_t>(100 + rng.below(500)) * 1000};
+  world.settings.faults.outages = {{.node = NodeId(static_cast<std::uint32_t>(rng.below(2))),
+                                    .down = down,
+                                    .up = Time::never(),
+                                    .gpus = 1 + rng.below(14)}};
+  return world;
+}
+
+TEST(Pinned, KeepNoOtherJobFromRunningWhileTheirGpusAreDown) {
+  for (const char* policy : {"gandiva-fair:resident=true,quantum_s=5,horizon_s=30", "gandiva-fair",
+                             "gandiva-fair:turns=stride", "fairlead", "las"}) {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      const World world = without_some_gpus(seed);
+      const Outcome outcome = run(world, policy);
+      EXPECT_TRUE(outcome.problems.empty()) << policy << ", world " << seed;
+      for (std::size_t job = 0; job < world.jobs.size(); ++job) {
+        if (world.jobs[job].pinned == kPinnedAlways) continue;
+        EXPECT_NE(outcome.jobs[job].finish, Time::never())
+            << policy << ", world " << seed << ", job " << job;
+      }
+    }
+  }
+}
+
 // The first job leaves the V100 after 100 s. If the other one moves there from a K80 of about half the speed, it loses
 // 100 s of training: the move would gain 50 s in the one case, and 820 s in the other.
 TEST(LostWork, AMoveMustGainMoreThanItLoses) {

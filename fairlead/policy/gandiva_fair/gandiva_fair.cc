@@ -145,6 +145,7 @@ void GandivaFair::rotate(const View& view, Plan& plan) {
 }
 
 void GandivaFair::run_quantum(const View& view, Plan& plan) {
+  find_blocked(plan);
   homes_.charge();
   accounts_.update(view.now);
   trades_.trade_if_due(view, plan);
@@ -162,7 +163,19 @@ void GandivaFair::balance(const View& view, Plan& plan) {
   next_balance_ = view.now + options_.balance_interval;
 }
 
+// Finds the jobs of a node that cannot have a turn.
+void GandivaFair::find_blocked(const Plan& plan, std::span<StrideClient> queue) {
+  for (StrideClient& client : queue) client.is_blocked = plan.is_blocked(client.job);
+}
+
+void GandivaFair::find_blocked(const Plan& plan) {
+  for (NodeId node : homes_.contended()) find_blocked(plan, homes_.queue(node));
+  for (std::size_t row = 0; row < homes_.spreads().size(); ++row)
+    find_blocked(plan, {&homes_.spread_client(row), 1});
+}
+
 void GandivaFair::take_turns(const View& view, Plan& plan) {
+  find_blocked(plan);  // moves may have changed which nodes are contended
   turns_.begin();
   turns_.choose_spreads(view);
   for (const Homes::Spread& spread : homes_.spreads())
@@ -290,6 +303,7 @@ CarryOut GandivaFair::mover(const View& view, Plan& plan) {
 // Gives free GPUs to the waiting jobs.
 void GandivaFair::fill_touched(const View& view, Plan& plan) {
   for (NodeId node : homes_.touched()) {
+    find_blocked(plan, homes_.queue(node));
     for (;;) {
       const std::uint32_t free = plan.free().on(node);
       const JobId next = free == 0 ? JobId::none() : turns_.next(view, node, free);

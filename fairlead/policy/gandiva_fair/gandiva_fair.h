@@ -83,6 +83,8 @@ class GandivaFair : public Policy {
   void run_quantum(const View& view, Plan& plan);
   void match_types(const View& view, Plan& plan);
   void balance(const View& view, Plan& plan);
+  static void find_blocked(const Plan& plan, std::span<StrideClient> queue);
+  void find_blocked(const Plan& plan);
   void take_turns(const View& view, Plan& plan);
   void note_entitlements(Plan& plan);
   Time next_boundary(Time now) const;

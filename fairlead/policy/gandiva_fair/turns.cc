@@ -37,7 +37,8 @@ double Turns::key(const View& view, const StrideClient& client) const {
 bool Turns::may_run(const View& view, const Homes::Spread& spread) {
   const bool fits = std::ranges::all_of(
       spread.slices, [&](Slice slice) { return left_[slice.node] >= slice.gpus; });
-  return fits && (by_weight() ? outweighs(view, spread) : is_next_in_stride(spread));
+  return fits && !spread.client.is_blocked &&
+         (by_weight() ? outweighs(view, spread) : is_next_in_stride(spread));
 }
 
 bool Turns::is_next_in_stride(const Homes::Spread& spread) const {
@@ -103,7 +104,7 @@ void Turns::weigh(const View& view, NodeId node) {
   ahead_.clear();
   for (const StrideClient& client : queue) {
     const double before = ahead(view.jobs.user[client.job], client.gpus);
-    items_.push_back({client.gpus, weights_.weight(view, client, before)});
+    items_.push_back({client.gpus, client.is_blocked ? 0 : weights_.weight(view, client, before)});
   }
   best_.fill(items_, left_on(node));
 }
@@ -155,7 +156,7 @@ JobId Turns::next(const View& view, NodeId node, std::uint32_t free) const {
   JobId next;
   std::tuple<bool, double, std::uint32_t> least;
   for (const StrideClient& client : queue) {
-    if (homes_.of(client.job).runs || client.gpus > free) continue;
+    if (homes_.of(client.job).runs || client.is_blocked || client.gpus > free) continue;
     const std::uint64_t own = own_gpus(view, client.job);
     if (view.jobs.is_pinned(client.job) && (own & pinned) != 0) continue;
     const bool moves = (own & taken) != 0;

@@ -143,7 +143,7 @@ void HadarAuction::collect_bidders(const View& view, const Plan& plan, bool all)
                         .gpus = view.jobs.gpus[job]});
   };
   for (JobId job : view.waiting) {
-    if (!plan.has_gang(job)) add(job);
+    if (!plan.has_gang(job) && !plan.is_blocked(job)) add(job);
   }
   if (!all) return;
   for (JobId job : view.running) add(job);

@@ -27,7 +27,7 @@ std::uint32_t gang_stride(std::span<StrideClient> queue, std::uint32_t gpus, boo
   for (const bool may_move : {false, true}) {
     for (StrideClient& client : queue) {
       if (gpus == 0) return 0;
-      if (client.chosen) continue;
+      if (client.chosen || client.is_blocked) continue;
       const bool moves = (client.own & taken) != 0;
       if (client.gpus > gpus || (moves && (!may_move || client.stays))) {
         if (skip) continue;
@@ -52,7 +52,7 @@ void cap_passes(std::span<StrideClient> queue, std::uint32_t gpus) {
   double smallest = std::numeric_limits<double>::infinity();
   double largest_stride = 0;
   for (const StrideClient& client : queue) {
-    if (client.gpus > gpus) continue;
+    if (client.gpus > gpus || client.is_blocked) continue;
     smallest = std::min(smallest, client.pass);
     largest_stride = std::max(largest_stride, stride(client));
   }

@@ -40,7 +40,8 @@ struct StrideClient {
   // The GPUs of the pool that the client is on, bit i for GPU i, for the next choice; 0: any GPUs
   // will do.
   std::uint64_t own = 0;
-  bool stays = false;  // it takes its own GPUs or none
+  bool stays = false;       // it takes its own GPUs or none
+  bool is_blocked = false;  // some of these cannot be used: it takes no turn
 
   void fields(Archive& archive) { archive(pass, tickets, gpus, order, job, chosen); }
 };
@@ -65,7 +66,7 @@ void set_tickets(StrideClient& client, double tickets, double mean);
 
 // Limits every pass to the smallest pass plus the largest gang per ticket. The rest of the debt of
 // a client that rode along, while no other client could use its GPUs, is forgiven (ours). Clients
-// that do not fit an empty pool of `gpus` are left out of both, or they would block all others.
+// that do not fit an empty pool of `gpus`, or are blocked, are left out of both, or they would block all others.
 // O(n).
 void cap_passes(std::span<StrideClient> queue, std::uint32_t gpus);
 
