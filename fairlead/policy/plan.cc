@@ -95,7 +95,7 @@ bool Plan::place_pinned(JobId job) {
   const Gang slices = jobs_->gangs.gang(last);
   const bool has_room =
       std::ranges::all_of(slices, [&](Slice slice) { return free_.on(slice.node) >= slice.gpus; });
-  if (!has_room || !may_return(last)) return false;
+  if (!has_room || overlaps(last, pinned_) || is_blocked(job)) return false;
   for (Slice slice : slices) free_.take(slice.node, slice.gpus);
   open_.assign(slices.begin(), slices.end());
   const GangRef gang = jobs_->gangs.add(open_);
@@ -121,10 +121,6 @@ void Plan::unpin(JobId job, GangRef gang) {
   const GangPool& pool = jobs_->gangs;
   std::size_t i = 0;
   for (Slice slice : pool.gang(gang)) pinned_.grow_to(slice.node) &= ~pool.gpu_masks(gang)[i++];
-}
-
-bool Plan::may_return(GangRef last) const {
-  return !overlaps(last, pinned_) && !overlaps(last, unusable_);
 }
 
 bool Plan::is_blocked(JobId job) const {

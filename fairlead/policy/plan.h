@@ -126,7 +126,6 @@ class Plan {
   // Keep pinned_; they do nothing for a job that is not pinned.
   void pin(JobId job, GangRef gang);
   void unpin(JobId job, GangRef gang);
-  bool may_return(GangRef last) const;
   bool overlaps(GangRef gang, const NodeGpus& gpus) const;
   // Returns whether pinned jobs have GPUs of that gang of a job that may move.
   bool is_in_the_way(JobId job, GangRef gang) const;
