@@ -202,7 +202,8 @@ bool SimIo::take_arrival(ConnectionId id, IoEvent& event) {
 void SimIo::fill_disk() {
   if (full_until_ <= now_) disk_.set_full(false);
   if (!happens(&SimFaults::disk_full)) return;
-  full_until_ = now_ + upto(kFullMs);
+  const bool is_moment = rng_.below(2) == 0;  // only this call fails
+  full_until_ = now_ + (is_moment ? Duration{} : upto(kFullMs));
   was_full_ = true;
   trace([] { return "the disk is full"; });
   disk_.set_full(true);

@@ -31,7 +31,8 @@ namespace fairlead {
 
 // The probabilities of faults, per call at which they can occur.
 struct SimFaults {
-  double disk_full = 0;     // per write or sync: the disk is full for a while
+  double disk_full =
+      0;  // per write or sync: it fails, because the disk is full for a moment or a while
   double slow_sync = 0;     // per sync: it takes up to a minute
   double start_fails = 0;   // per start
   double freeze_fails = 0;  // per freeze or thaw

@@ -220,6 +220,7 @@ void SimTasks::advance(Time now, std::vector<TaskId>& ended) {
 }
 
 void SimTasks::lose_power(Time now) {
+  std::vector<TaskId> lost;  // with every trace: their folders were not on the disk yet
   for (auto& [id, task] : tasks_) {
     if (task.is_alive()) {
       end(task, now, {.is_known = false});
@@ -228,6 +229,11 @@ void SimTasks::lose_power(Time now) {
       task.end = {.is_known = false};
       ended_jobs_.erase(id.job);
     }
+    if (!task.end.is_known && rng_.below(8) == 0) lost.push_back(id);
+  }
+  for (const TaskId id : lost) {
+    forget(id);
+    names_.erase(id);  // may be used again
   }
 }
 

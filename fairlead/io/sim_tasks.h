@@ -94,7 +94,7 @@ class SimTasks {
   Time next();
   // Runs all events up to `now`; adds the tasks that ended to `ended`.
   void advance(Time now, std::vector<TaskId>& ended);
-  // Ends all running tasks with an unknown end; the ends of ended tasks may be lost too.
+  // Ends all running tasks with an unknown end; the ends of ended tasks may be lost too, and every trace of a task.
   void lose_power(Time now);
   // The task ends just now, of itself, if its work will be done within `soon`.
   void end_early(Time now, TaskId id, Duration soon, std::vector<TaskId>& ended);
