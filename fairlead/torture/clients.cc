@@ -272,7 +272,8 @@ void Clients::on_changed(const Exchange& exchange, const Ask& ask, const HttpMes
     return promises_.wrong(fmt::format("{} may: {}", exchange.asker.name(),
                                        ask.bytes.substr(0, ask.bytes.find('\r'))));
   }
-  if (is_operators && exchange.asker.is_admin() && answer.status != 200) {
+  const bool is_refused = answer.status != 200 && answer.status != 503;  // 503: the disk is full
+  if (is_operators && exchange.asker.is_admin() && is_refused) {
     return promises_.wrong(
         fmt::format("an administrator may not: {} {}", answer.status, answer.body));
   }

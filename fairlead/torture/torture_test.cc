@@ -23,6 +23,9 @@ TEST(Torture, APolicyRemembersWhatCameBeforeASkip) {
   for (const std::uint64_t seed : {101963U, 102293U}) EXPECT_EQ(torture(seed, {}).problem, "");
 }
 
+// It stays for a while after its last read if the disk is slow.
+TEST(Torture, NoClientIsLateForADaemonThatLeaves) { EXPECT_EQ(torture(3521, {}).problem, ""); }
+
 TEST(Torture, ASeedIsOneWorld) {
   const WorldOutcome one = torture(7, {});
   const WorldOutcome two = torture(7, {});
