@@ -20,7 +20,7 @@ namespace {
 
 constexpr Duration kEndless = hours(100'000);
 constexpr double kWindow_s = 600;
-constexpr double kRound_s = 300;
+constexpr double kRound_s = 150;
 
 // The GPUs due to each user by tickets and demand, less the GPU time of its jobs. For clusters of which all GPUs
 // are up.
@@ -146,7 +146,7 @@ RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
   Backlog drawn = draw_backlog(false);
   Shortfalls shortfalls(drawn.gpus);
   const std::string policy =
-      *rc::gen::element<std::string>("fairlead", "fairlead:copies=0,switch_s=0,round_s=300");
+      *rc::gen::element<std::string>("fairlead", "fairlead:copies=0,switch_s=0,round_s=150");
   run(drawn.world, policy_named(policy), {}, &shortfalls);
   for (std::size_t row = 0; row < drawn.largest.size(); ++row) {
     const Shortfalls::User& user = shortfalls.users()[UserId(row)];
@@ -223,8 +223,8 @@ Time start_of(Duration work, const char* user, std::string_view policy = "fairle
 }
 
 TEST(Fairlead, AJobInterruptsARoundIfItEndsWithinOneOrItsUserHasNoGpus) {
-  EXPECT_EQ(start_of(seconds(290), "ann"), Time{90'000});
-  EXPECT_EQ(start_of(hours(2), "ann"), Time{300'000});
+  EXPECT_EQ(start_of(seconds(140), "ann"), Time{90'000});
+  EXPECT_EQ(start_of(hours(2), "ann"), Time{150'000});
   EXPECT_EQ(start_of(hours(2), "ben"), Time{90'000});
 }
 

@@ -43,9 +43,11 @@ class Debts {
 
   // Returns the time up to which the debts are settled.
   Time since() const { return since_; }
-  // Gives the user back that many GPU-seconds of its time since then. All users give them up at the next
-  // settle(), by their dues.
-  void forgive(UserId user, double gpu_s) { debt_[user] += gpu_s; }
+  // Gives the user back that many GPU-seconds of its time since then, if it is charged for them. All users give
+  // them up at the next settle(), by their dues.
+  void forgive(UserId user, double gpu_s) {
+    if (debt_.has(user)) debt_[user] += gpu_s;
+  }
   // Updates the debts to the present time. Called in every decision before expect().
   void settle(Time now);
   // Sets the GPUs due and allocated from now on, for a cluster of `gpus`. Called last in every decision.

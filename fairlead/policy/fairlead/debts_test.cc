@@ -67,6 +67,14 @@ TEST(Debts, ForgivenTimeIsAtTheCostOfAllUsers) {
   EXPECT_DOUBLE_EQ(two.debts.behind_s(kBob), -50);
 }
 
+// A policy that takes over charges nothing for the time before.
+TEST(Debts, TimeThatIsNotChargedIsNotForgiven) {
+  Two two;
+  two.debts.forgive(kAnn, 100);
+  two.debts.settle(Time{10'000});
+  EXPECT_DOUBLE_EQ(two.debts.behind_s(kAnn), 0);
+}
+
 TEST(Debts, WhatCannotBeServedIsForgottenAtLast) {
   Two two;
   for (int hour = 0; hour < 100; ++hour)

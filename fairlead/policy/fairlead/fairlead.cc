@@ -225,7 +225,7 @@ bool Fairlead::interrupts(const View& view, const Plan& plan, JobId job) {
 // Returns true if the user has no GPUs, although it is due as many as its smallest gang. As of the last expect().
 // REQUIRES: the user asks for GPUs.
 bool Fairlead::starves(UserId user) const {
-  constexpr double kRounding = 1e-9;  // of dues
+  constexpr double kRounding = 1e-9;  // dues are rounded
   const UserSums::Sums& sums = users_.sums()[user];
   return sums.allocated_units == 0 && sums.smallest_gang() <= debts_.due(user) * (1 + kRounding);
 }
@@ -391,9 +391,11 @@ void Fairlead::fields(Archive& archive) {
   archive(auction_, critical_, debts_, durations_, notes_);
 }
 
-// A window has two rounds. In a round a job loses at most one switch: with four switches a fifth of its
-// time on GPUs, with twelve a thirteenth, and longer rounds save little more.
+// In a round a job loses at most one switch: with four switches a fifth of its time on GPUs, with twelve a
+// thirteenth, and longer rounds save little more. With fewer rounds in a window, debts change so much in each
+// that users swap their GPUs every time.
 Duration round_of(const PolicyOptions& options) {
+  constexpr double kParts = 4;
   constexpr double kFewest = 4;
   constexpr double kMost = 12;
   constexpr double kLeastS = 60;  // for the cost of deciding
@@ -401,7 +403,7 @@ Duration round_of(const PolicyOptions& options) {
   if (asked.ms > 0) return asked;
   const double switch_s = to_seconds(options.duration("switch_s"));
   const double round_s =
-      std::clamp(options.real("window_s") / 2, kFewest * switch_s, kMost * switch_s);
+      std::clamp(options.real("window_s") / kParts, kFewest * switch_s, kMost * switch_s);
   return milliseconds(std::llround(1000 * std::max(kLeastS, round_s)));
 }
 
@@ -410,8 +412,8 @@ constexpr OptionSpec kOptions[] = {
                 "Time over which shares are kept, at least two rounds; within it, early finishes "
                 "decide; inf: only they decide. The default is chosen."),
     integer_option("round_s", "0", "seconds", 0, 86'400,
-                   "Interval of decisions in which running jobs bid again; 0: half of the window, "
-                   "from 4 to 12 times switch_s, at least 60."),
+                   "Interval of decisions in which running jobs bid again; 0: a quarter of the "
+                   "window, from 4 to 12 times switch_s, at least 60."),
     kHadarSwitchOption,
     real_option("critical", "0.8", "", 0, 1,
                 "When no jobs keep arriving: run a job first if its remaining time alone exceeds "
