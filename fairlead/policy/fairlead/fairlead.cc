@@ -27,8 +27,7 @@
 // Time that a job needs to start again is not charged to its user, up to the expected switch: slower starts
 // are the user's own.
 //
-// Cost: the auction's, and O(running jobs + users log users) for each event; O(jobs) if the work of some is
-// not known.
+// Cost: the auction's, and O(users log users) for each event; O(jobs) if the work of some is not known.
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/model/levels.h"
@@ -40,6 +39,7 @@
 #include "fairlead/policy/fairlead/user_sums.h"
 #include "fairlead/policy/hadar/auction.h"
 #include "fairlead/policy/hadar/critical.h"
+#include "fairlead/policy/kit/changed_jobs.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
@@ -155,6 +155,9 @@ class Fairlead : public Policy {
   HadarCritical critical_;
   Copies copies_;
   UserSums users_;  // from the view and the plan alone, so it is not saved
+  // Jobs that may be starting, from the view alone, so they are not saved.
+  std::vector<JobId> starting_;
+  ChangedJobs changed_;
   Debts debts_;
   FairleadNotes notes_;
   Durations durations_;
@@ -200,15 +203,23 @@ void Fairlead::hear(const View& view) {
 // Gives users back the time since the last decision in which jobs of theirs started again. A job's first start
 // is its user's own.
 void Fairlead::forgive_restarts(const View& view, const Plan& plan) {
-  for (JobId job : view.running) {
+  changed_.update(
+      view, plan, auction_.edited(), [&] { starting_.clear(); },
+      [&](JobId job) { starting_.push_back(job); });
+  std::ranges::sort(starting_);
+  starting_.erase(std::unique(starting_.begin(), starting_.end()), starting_.end());
+  std::erase_if(starting_, [&](JobId job) {
+    if (view.jobs.state[job] != JobState::kRunning) return true;
     const Time began = view.jobs.run_since[job];
-    const Time ends =
-        std::min({view.jobs.works_from[job], began + options_.auction.switch_cost, view.now});
+    const Time ends = std::min(view.jobs.works_from[job], began + options_.auction.switch_cost);
     const Time since = std::max(debts_.since(), began);
-    if (ends <= since || view.jobs.attained_settled[job].gpu_ms == 0) continue;
-    const double gpus = UserSums::allocated(view, plan, job);
-    debts_.forgive(view.jobs.user[job], gpus * to_seconds(ends - since));
-  }
+    const Time until = std::min(ends, view.now);
+    if (until > since && view.jobs.attained_settled[job].gpu_ms > 0) {
+      const double gpus = UserSums::allocated(view, plan, job);
+      debts_.forgive(view.jobs.user[job], gpus * to_seconds(until - since));
+    }
+    return ends <= view.now;
+  });
 }
 
 // Returns true if a new job does not wait for the next round: it would wait longer than it runs, or its user
