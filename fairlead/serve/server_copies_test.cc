@@ -39,10 +39,10 @@ TEST(ServerCopies, AreMadeByTheDefaultPolicyToo) {
   SimDaemon daemon(ServeOptions{}.policy, kNodes);
   const std::size_t job = daemon.submit({"work", "600000", "term=checkpoint:1000"}, 1, kAnn, kAny);
   EXPECT_EQ(gpus_of(daemon, job).size(), 1U);
-  daemon.run_to(70);  // more copies start with a round
+  daemon.run_to(160);  // more copies start with a round
   EXPECT_EQ(gpus_of(daemon, job), (std::vector<std::uint32_t>{0, 1, 2}));
   const std::size_t other = daemon.submit({"work", "600000"}, 1, kBob);
-  daemon.run_to(140);
+  daemon.run_to(230);
   EXPECT_EQ(gpus_of(daemon, other).size(), 1U);
   EXPECT_EQ(daemon.alive(job), std::pair(1, 1));
 }

@@ -3,6 +3,7 @@
 // several types are the ones on which its jobs gain most.
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/solve/share_meter.h"
 #include "testing/world.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -20,82 +20,161 @@ namespace {
 
 constexpr Duration kEndless = hours(100'000);
 constexpr double kWindow_s = 600;
-constexpr double kRound_s = 60;
+constexpr double kRound_s = 150;
 
-// The largest shortfall of each user: its due by tickets from time 0 on, less the GPU time of its
-// jobs.
+// The GPUs due to each user by tickets and demand, less the GPU time of its jobs. For clusters of which all GPUs
+// are up.
 class Shortfalls : public RecordSink {
  public:
-  explicit Shortfalls(std::vector<double> due) : due_(std::move(due)), allocated_(due_.size()) {
-    behind_s_.resize(due_.size());
-    most_s_.resize(due_.size());
-  }
+  struct User {
+    double allocated = 0;    // GPUs
+    double allocated_s = 0;  // GPU-seconds
+    double due_most = 0;     // GPUs, the most up to now
+    double most_s = 0;       // GPU-seconds due less allocated, the most up to now
+  };
+
+  explicit Shortfalls(std::int64_t gpus) { shares_.set_gpus({}, gpus); }
   void on(const Record& record) override {
     pass(record.t);
-    std::visit(Overloaded{[&](const record::Arrived& arrived) {
-                            user_[arrived.asked.job] = arrived.asked.user.row();
+    std::visit(Overloaded{[&](const record::User& user) {
+                            shares_.add_user(user.tickets);
+                            users_.push_back({});
+                          },
+                          [&](const record::Arrived& arrived) {
+                            jobs_[arrived.asked.job] = {arrived.asked.user, arrived.asked.gpus};
+                            demand(arrived.asked.job, 1);
                           },
                           [&](const record::Place& place) {
-                            gpus_[place.job] += gpus_of(place.gang);
-                            allocated_[user_[place.job]] += gpus_of(place.gang);
+                            const double others = place.copy > 0 ? jobs_[place.job].allocated : 0;
+                            allocate(place.job, others + gpus_of(place.gang));
                           },
-                          [&](const record::Stop& stop) {
-                            allocated_[user_[stop.job]] -= std::exchange(gpus_[stop.job], 0);
+                          [&](const record::Stop& stop) { allocate(stop.job, 0); },
+                          [&](const record::Finished& finished) {
+                            allocate(finished.job, 0);
+                            demand(finished.job, -1);
                           },
                           [](const auto&) {}},
                record.what);
   }
-  double most_s(std::size_t user) const { return most_s_[user]; }
+  const IdVector<UserId, User>& users() const { return users_; }
 
  private:
+  struct Job {
+    UserId user;
+    std::int64_t gpus = 0;  // asked for
+    double allocated = 0;
+  };
+
+  void demand(JobId job, int sign) {
+    shares_.add_demand(now_, jobs_[job].user, sign * jobs_[job].gpus);
+  }
+  void allocate(JobId id, double gpus) {
+    Job& job = jobs_[id];
+    users_[job.user].allocated += gpus - std::exchange(job.allocated, gpus);
+  }
   void pass(Time now) {
-    for (std::size_t user = 0; user < due_.size(); ++user) {
-      behind_s_[user] += (due_[user] - allocated_[user]) * to_seconds(now - now_);
-      most_s_[user] = std::max(most_s_[user], behind_s_[user]);
+    if (now == now_) return;
+    for (UserId id : ids<UserId>(users_.size())) {
+      User& user = users_[id];
+      user.allocated_s += user.allocated * to_seconds(now - now_);
+      user.due_most = std::max(user.due_most, shares_.share(id));
+      user.most_s =
+          std::max(user.most_s, shares_.entitled_gpu_ms(id, now) / 1000 - user.allocated_s);
     }
     now_ = now;
   }
 
   Time now_;
-  std::vector<double> due_, allocated_, behind_s_, most_s_;
-  std::map<JobId, std::size_t> user_;
-  std::map<JobId, double> gpus_;
+  ShareMeter shares_;
+  IdVector<UserId, User> users_;
+  std::map<JobId, Job> jobs_;
 };
 
-// Servers of 8, and gangs that tile them: all GPUs can be in use all the time.
-RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
+// Servers of 8, and users who stay to the end with gangs that tile them: all GPUs can be in use all the time.
+struct Backlog {
+  World world;
+  std::int64_t gpus = 0;
+  std::vector<std::uint32_t> largest;  // gang, by user
+};
+
+// `singles`: each user has as many more jobs of one GPU, so that others cannot leave gaps.
+Backlog draw_backlog(bool singles) {
   const auto nodes = *rc::gen::inRange<std::int64_t>(1, 5);
+  Backlog drawn{.world = {.cluster = fmt::format("{}xV100:8", nodes), .until = Time{hours(4).ms}},
+                .gpus = nodes * 8,
+                .largest = {}};
   const auto users = *rc::gen::inRange<std::size_t>(2, 9);
-  const double gpus = static_cast<double>(nodes) * 8;
-  World world{.cluster = fmt::format("{}xV100:8", nodes), .until = Time{hours(6).ms}};
-  std::vector<std::int64_t> tickets(users);
-  std::vector<std::uint32_t> largest(users);
   for (std::size_t user = 0; user < users; ++user) {
-    tickets[user] = *rc::gen::inRange<std::int64_t>(1, 5);
-    // As many as fill the cluster.
-    for (std::uint32_t left = static_cast<std::uint32_t>(gpus); left > 0;) {
-      const auto gang = std::min(left, std::uint32_t{1} << *rc::gen::inRange(0, 4));
-      const std::uint32_t size = std::bit_floor(gang);
-      largest[user] = std::max(largest[user], size);
+    const auto tickets = *rc::gen::inRange<std::int64_t>(1, 5);
+    std::uint32_t largest = 1;
+    const auto add = [&](std::uint32_t size) {
+      largest = std::max(largest, size);
+      drawn.world.jobs.push_back({.gpus = size,
+                                  .work = kEndless + seconds(60 * *rc::gen::inRange(0, 1000)),
+                                  .user = fmt::format("u{}", user),
+                                  .tickets = tickets});
+    };
+    for (auto left = static_cast<std::uint32_t>(drawn.gpus); left > 0;) {
+      const auto size = std::bit_floor(std::min(left, std::uint32_t{1} << *rc::gen::inRange(0, 4)));
+      add(size);
       left -= size;
-      world.jobs.push_back({.gpus = size,
-                            .work = kEndless + seconds(60 * *rc::gen::inRange(0, 1000)),
-                            .user = fmt::format("u{}", user),
-                            .tickets = tickets[user]});
+    }
+    for (std::int64_t gpu = 0; singles && gpu < drawn.gpus; ++gpu) add(1);
+    drawn.largest.push_back(largest);
+  }
+  return drawn;
+}
+
+// Users with short jobs of one GPU come and go. Returns their number.
+std::size_t add_visitors(World& world) {
+  const auto visitors = *rc::gen::inRange<std::size_t>(1, 5);
+  for (std::size_t visitor = 0; visitor < visitors; ++visitor) {
+    const auto arrival = seconds(*rc::gen::inRange(0, 3 * 3600));
+    const auto tickets = *rc::gen::inRange<std::int64_t>(1, 9);
+    const auto jobs = *rc::gen::inRange(1, 17);
+    for (int job = 0; job < jobs; ++job) {
+      world.jobs.push_back({.submit = Time{} + arrival,
+                            .work = seconds(*rc::gen::inRange(600, 3600)),
+                            .user = fmt::format("visitor{}", visitor),
+                            .tickets = tickets});
     }
   }
-  const auto all = static_cast<double>(std::accumulate(tickets.begin(), tickets.end(), 0L));
-  std::vector<double> due;
-  for (std::int64_t of_user : tickets) due.push_back(gpus * static_cast<double>(of_user) / all);
-  Shortfalls shortfalls(due);
+  return visitors;
+}
+
+RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
+  Backlog drawn = draw_backlog(false);
+  Shortfalls shortfalls(drawn.gpus);
   const std::string policy =
-      *rc::gen::element<std::string>("fairlead", "fairlead:copies=0,switch_s=0");
-  run(world, policy_named(policy), {}, &shortfalls);
-  for (std::size_t user = 0; user < users; ++user) {
-    const double bound_s = due[user] * (kWindow_s + kRound_s) + largest[user] * kRound_s;
-    if (shortfalls.most_s(user) > bound_s)
-      RC_FAIL(fmt::format("user {} of {}, due {:.2f} of {}: behind {:.0f}, bound {:.0f}", user,
-                          users, due[user], gpus, shortfalls.most_s(user), bound_s));
+      *rc::gen::element<std::string>("fairlead", "fairlead:copies=0,switch_s=0,round_s=150");
+  run(drawn.world, policy_named(policy), {}, &shortfalls);
+  for (std::size_t row = 0; row < drawn.largest.size(); ++row) {
+    const Shortfalls::User& user = shortfalls.users()[UserId(row)];
+    const double bound_s = user.due_most * (kWindow_s + kRound_s) + drawn.largest[row] * kRound_s;
+    if (user.most_s > bound_s)
+      RC_FAIL(fmt::format("user {}, due {:.2f} of {}: behind {:.0f}, bound {:.0f}", row,
+                          user.due_most, drawn.gpus, user.most_s, bound_s));
+  }
+}
+
+// A visitor takes its lead away when it goes: the others lose at most their part of the longest lead.
+RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindIfOthersComeAndGo, ()) {
+  Backlog drawn = draw_backlog(true);
+  const std::size_t users = drawn.largest.size();
+  const std::size_t visitors = add_visitors(drawn.world);
+  Shortfalls shortfalls(drawn.gpus);
+  run(drawn.world, policy_named("fairlead"), {}, &shortfalls);
+  double lost_s = 0;
+  for (std::size_t row = users; row < users + visitors; ++row) {
+    lost_s += shortfalls.users()[UserId(row)].due_most * (kWindow_s + 2 * kRound_s) + kRound_s;
+  }
+  for (std::size_t row = 0; row < users; ++row) {
+    const Shortfalls::User& user = shortfalls.users()[UserId(row)];
+    const double bound_s = user.due_most * (kWindow_s + kRound_s) + drawn.largest[row] * kRound_s +
+                           user.due_most / static_cast<double>(drawn.gpus) * lost_s;
+    if (user.most_s > bound_s)
+      RC_FAIL(fmt::format("user {}, due {:.2f} of {}: behind {:.0f}, bound {:.0f}", row,
+                          user.due_most, drawn.gpus, user.most_s, bound_s));
   }
 }
 
@@ -111,6 +190,46 @@ TEST(Fairlead, GivesWhatIsLeftToAUserToWhomHardlyAnythingIsDue) {
     EXPECT_EQ(outcome.problems, std::vector<std::string>{});
     EXPECT_EQ(outcome.jobs[2].finish, Time{600'000}) << tickets;
   }
+}
+
+// The gang of ann has two turns of three, and restarts of 30 s on 4 GPUs. The jobs of ben and eve restart less.
+TEST(Fairlead, RestartsAreNotChargedToTheirUsers) {
+  World world{.cluster = "1xV100:8", .until = Time{hours(8).ms}};
+  world.settings.costs.resume = seconds(30);
+  world.jobs.push_back({.gpus = 4, .work = kEndless, .user = "ann"});
+  for (int job = 0; job < 16; ++job)
+    world.jobs.push_back({.work = kEndless, .user = job % 2 == 0 ? "ben" : "eve"});
+  Shortfalls shortfalls(8);
+  const Outcome outcome = run(world, policy_named("fairlead:round_s=60"), {}, &shortfalls);
+  std::map<std::string, double> restarting_s;
+  for (std::size_t job = 0; job < world.jobs.size(); ++job) {
+    restarting_s[world.jobs[job].user] +=
+        30 * static_cast<double>(outcome.jobs[job].preemptions) * world.jobs[job].gpus;
+  }
+  const auto computing_s = [&](UserId user, const char* name) {
+    return shortfalls.users()[user].allocated_s - restarting_s[name];
+  };
+  EXPECT_NEAR(computing_s(UserId(0), "ann") / computing_s(UserId(1), "ben"), 1, 0.03);
+  EXPECT_NEAR(computing_s(UserId(0), "ann") / computing_s(UserId(2), "eve"), 1, 0.03);
+  EXPECT_GT(restarting_s["ann"], 1.5 * restarting_s["ben"]);
+}
+
+// Returns the start of a job that arrives in the middle of a round, when the endless jobs of ann have all GPUs.
+Time start_of(Duration work, const char* user, std::string_view policy = "fairlead:critical=1") {
+  World world{.cluster = "1xV100:2", .until = Time{hours(1).ms}};
+  for (int job = 0; job < 2; ++job) world.jobs.push_back({.work = kEndless, .user = "ann"});
+  world.jobs.push_back({.submit = Time{90'000}, .work = work, .user = user});
+  return run(world, policy).jobs[2].start;
+}
+
+TEST(Fairlead, AJobInterruptsARoundIfItEndsWithinOneOrItsUserHasNoGpus) {
+  EXPECT_EQ(start_of(seconds(140), "ann"), Time{90'000});
+  EXPECT_EQ(start_of(hours(2), "ann"), Time{150'000});
+  EXPECT_EQ(start_of(hours(2), "ben"), Time{90'000});
+}
+
+TEST(Fairlead, WithoutSharesEveryJobInterruptsARound) {
+  EXPECT_EQ(start_of(hours(2), "ann", "fairlead:window_s=inf,critical=1"), Time{90'000});
 }
 
 // Copies on four nodes of one GPU.

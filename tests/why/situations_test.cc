@@ -144,13 +144,13 @@ TEST(WhySituations, ItsUserHasItsShare) {
                                      {.gpus = 2, .submit_s = 300, .work_s = 6000, .user = "ann"}},
                             .policy = "fairlead:notes=true"},
                            "j0");
-  EXPECT_EQ(causes(found), "share 480s");
+  EXPECT_EQ(causes(found), "share 450s");
   EXPECT_NE(why_job_text(found, TextStyle::kPlain)
-                .find("  4m for 3m: its user had its share, so others went first.\n"
+                .find("  2m 30s for 2m 30s: its user had its share, so others went first.\n"
                       "    Free: 0 of 4 V100.\n"
                       "    Instead of it: bob 4.\n"
                       "    fairlead notes: its gang is worth 3.500 more than its price.\n"
-                      "    fairlead notes: its user is 0.13 GPU-hours ahead of its share.\n"),
+                      "    fairlead notes: its user is 0.08 GPU-hours ahead of its share.\n"),
             std::string::npos);
 }
 

@@ -41,7 +41,14 @@ class Debts {
   // `window`: the time over which shares must be kept.
   Debts(Duration window, Duration round) : window_(window), round_(round) {}
 
-  // Updates the debts to the present time. Called first in every decision.
+  // Returns the time up to which the debts are settled.
+  Time since() const { return since_; }
+  // Gives the user back that many GPU-seconds of its time since then, if it is charged for them. All users give
+  // them up at the next settle(), by their dues.
+  void forgive(UserId user, double gpu_s) {
+    if (debt_.has(user)) debt_[user] += gpu_s;
+  }
+  // Updates the debts to the present time. Called in every decision before expect().
   void settle(Time now);
   // Sets the GPUs due and allocated from now on, for a cluster of `gpus`. Called last in every decision.
   void expect(const Users& users, double gpus, std::span<const Ask> asks);

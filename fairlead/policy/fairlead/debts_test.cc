@@ -58,6 +58,23 @@ TEST(Debts, APauseClearsNone) {
   EXPECT_DOUBLE_EQ(two.debts.behind_s(kAnn), -40);
 }
 
+TEST(Debts, ForgivenTimeIsAtTheCostOfAllUsers) {
+  Two two;
+  two.debts.expect(two.users, 8, std::vector<Debts::Ask>{{kAnn, 8, 4}, {kBob, 8, 4}});
+  two.debts.forgive(kAnn, 100);
+  two.debts.settle(Time{10'000});
+  EXPECT_DOUBLE_EQ(two.debts.behind_s(kAnn), 50);
+  EXPECT_DOUBLE_EQ(two.debts.behind_s(kBob), -50);
+}
+
+// A policy that takes over charges nothing for the time before.
+TEST(Debts, TimeThatIsNotChargedIsNotForgiven) {
+  Two two;
+  two.debts.forgive(kAnn, 100);
+  two.debts.settle(Time{10'000});
+  EXPECT_DOUBLE_EQ(two.debts.behind_s(kAnn), 0);
+}
+
 TEST(Debts, WhatCannotBeServedIsForgottenAtLast) {
   Two two;
   for (int hour = 0; hour < 100; ++hour)

@@ -22,6 +22,11 @@
 // A user that is a window behind another comes first with all its jobs, whatever their ranks; within the
 // window short jobs come first. docs/policies/fairlead.md has the bound on shortfalls.
 //
+// An arriving job interrupts a round only if it ends within one, or if its user has no GPUs and is due some.
+//
+// Time that a job needs to start again is not charged to its user, up to the expected switch: slower starts
+// are the user's own.
+//
 // Cost: the auction's, and O(users log users) for each event; O(jobs) if the work of some is not known.
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
@@ -34,6 +39,7 @@
 #include "fairlead/policy/fairlead/user_sums.h"
 #include "fairlead/policy/hadar/auction.h"
 #include "fairlead/policy/hadar/critical.h"
+#include "fairlead/policy/kit/changed_jobs.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
@@ -87,12 +93,10 @@ double positive(double weight) {
 class Fairlead : public Policy {
  public:
   explicit Fairlead(const FairleadOptions& options)
-      : window_s_(options.window_s),
+      : options_(options),
         round_s_(to_seconds(options.auction.round)),
-        rank_s_(std::max(window_s_, 2 * round_s_) - round_s_),
+        rank_s_(std::max(options.window_s, 2 * round_s_) - round_s_),
         keeping_(1 + to_seconds(options.auction.switch_cost) / round_s_),
-        resident_(options.auction.resident),
-        writes_notes_(options.notes),
         auction_(options.auction),
         critical_(options.critical),
         copies_({.most = options.copies, .switch_cost = options.auction.switch_cost}),
@@ -122,6 +126,8 @@ class Fairlead : public Policy {
   };
 
   void hear(const View& view);
+  void forgive_restarts(const View& view, const Plan& plan);
+  bool interrupts(const View& view, const Plan& plan, JobId job);
   void expect(const View& view, const Plan& plan);
   void watch(const View& view);
   void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders, bool all);
@@ -134,19 +140,24 @@ class Fairlead : public Policy {
   double mean_speed(const View& view, const Plan& plan, JobId job);
   double left_s(const View& view, const HadarBidder& bidder) const;
   double urgency(const View& view, JobId job);
+  bool keeps_shares() const { return !std::isinf(options_.window_s); }
+  bool starves(UserId user) const;
   // Returns true if the user is a window behind: its jobs take any GPUs they can get.
-  bool is_late(UserId user) const { return debts_.behind_s(user) > debts_.due(user) * window_s_; }
+  bool is_late(UserId user) const {
+    return debts_.behind_s(user) > debts_.due(user) * options_.window_s;
+  }
 
-  const double window_s_;
+  const FairleadOptions options_;
   const double round_s_;
   const double rank_s_;   // the debt, in seconds of the due, that a whole rank outweighs
   const double keeping_;  // the value of a round in which a job keeps its gang, and saves a switch
-  const bool resident_;
-  const bool writes_notes_;
   HadarAuction auction_;
   HadarCritical critical_;
   Copies copies_;
   UserSums users_;  // from the view and the plan alone, so it is not saved
+  // Jobs that may be starting, from the view alone, so they are not saved.
+  std::vector<JobId> starting_;
+  ChangedJobs changed_;
   Debts debts_;
   FairleadNotes notes_;
   Durations durations_;
@@ -163,19 +174,21 @@ class Fairlead : public Policy {
 
 void Fairlead::decide(const View& view, Plan& plan) {
   hear(view);
+  forgive_restarts(view, plan);
   debts_.settle(view.now);
-  auction_.decide(view, plan, [&](std::vector<HadarBidder>& bidders, bool all) {
+  const auto weigh = [&](std::vector<HadarBidder>& bidders, bool all) {
     expect(view, plan);  // newly arrived users are due GPUs, too
     rank(view, plan, bidders, all);
-    if (all && writes_notes_) note_ranks(plan);
+    if (all && options_.notes) note_ranks(plan);
     if (all) critical_.put_first(view, plan, auction_.kinds(), bidders);
     add_urgency(view, plan, all);
     choose_sizes(view, plan, bidders, all);
     keep_quotas(view, plan, all);
     if (all && copies_.any()) copies_.add(plan.free().capacity(), bidders);
-  });
+  };
+  auction_.decide(view, plan, weigh, [&](JobId job) { return interrupts(view, plan, job); });
   expect(view, plan);
-  if (writes_notes_) notes_.note_users(view, debts_, plan);
+  if (options_.notes) notes_.note_users(view, debts_, plan);
 }
 
 void Fairlead::hear(const View& view) {
@@ -185,6 +198,47 @@ void Fairlead::hear(const View& view) {
     if (event.kind != EventKind::kFinished && event.kind != EventKind::kFailed) continue;
     durations_.end({view.jobs.user[event.job], to_seconds(view.work.done(event.job))});
   }
+}
+
+// Gives users back the time since the last decision in which jobs of theirs started again. A job's first start
+// is its user's own.
+void Fairlead::forgive_restarts(const View& view, const Plan& plan) {
+  changed_.update(
+      view, plan, auction_.edited(), [&] { starting_.clear(); },
+      [&](JobId job) { starting_.push_back(job); });
+  std::ranges::sort(starting_);
+  starting_.erase(std::unique(starting_.begin(), starting_.end()), starting_.end());
+  std::erase_if(starting_, [&](JobId job) {
+    if (view.jobs.state[job] != JobState::kRunning) return true;
+    const Time began = view.jobs.run_since[job];
+    const Time ends = std::min(view.jobs.works_from[job], began + options_.auction.switch_cost);
+    const Time since = std::max(debts_.since(), began);
+    const Time until = std::min(ends, view.now);
+    if (until > since && view.jobs.attained_settled[job].gpu_ms > 0) {
+      const double gpus = UserSums::allocated(view, plan, job);
+      debts_.forgive(view.jobs.user[job], gpus * to_seconds(until - since));
+    }
+    return ends <= view.now;
+  });
+}
+
+// Returns true if a new job does not wait for the next round: it would wait longer than it runs, or its user
+// starves, or only early finishes count.
+bool Fairlead::interrupts(const View& view, const Plan& plan, JobId job) {
+  if (!keeps_shares()) return true;
+  if (is_guess(view, job)) watch(view);
+  const double left = left_s(view, {.job = job, .remaining = view.work.remaining(job)});
+  if (left <= round_s_ * mean_speed(view, plan, job)) return true;
+  expect(view, plan);
+  return starves(view.jobs.user[job]);
+}
+
+// Returns true if the user has no GPUs, although it is due as many as its smallest gang. As of the last expect().
+// REQUIRES: the user asks for GPUs.
+bool Fairlead::starves(UserId user) const {
+  constexpr double kRounding = 1e-9;  // dues are rounded
+  const UserSums::Sums& sums = users_.sums()[user];
+  return sums.allocated_units == 0 && sums.smallest_gang() <= debts_.due(user) * (1 + kRounding);
 }
 
 void Fairlead::watch(const View& view) {
@@ -265,7 +319,7 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
       return positive(rank + urgency(view, bidder.job)) / ranked.speed;
     };
     const double rank = std::exchange(bidder.weight, weigh(bidder.weight));
-    bidder.stays = resident_ && all && !is_late(user);
+    bidder.stays = options_.auction.resident && all && !is_late(user);
     if (!all || !copies_.any()) continue;
     copies_.offer(bidder, 0, bidder.weight);
     // Copies beyond all GPUs would get none.
@@ -310,7 +364,7 @@ double Fairlead::urgency(const View& view, JobId job) {
   const UserId user = view.jobs.user[job];
   const double gang = view.jobs.gpus[job];
   const double ahead = std::exchange(ahead_[user], ahead_[user] + gang);
-  if (std::isinf(window_s_)) return 0;
+  if (!keeps_shares()) return 0;
   const double due = std::max(kLeast, debts_.due(user));
   return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s_) / (due * rank_s_);
 }
@@ -348,16 +402,20 @@ void Fairlead::fields(Archive& archive) {
   archive(auction_, critical_, debts_, durations_, notes_);
 }
 
-// Shares are kept by rounds, several in a window. If no shares must be kept, their cost in switches
-// is in vain. The maximum is hadar's.
+// In a round a job loses at most one switch: with four switches a fifth of its time on GPUs, with twelve a
+// thirteenth, and longer rounds save little more. With fewer rounds in a window, debts change so much in each
+// that users swap their GPUs every time.
 Duration round_of(const PolicyOptions& options) {
-  constexpr double kParts = 10;
-  constexpr double kLeastS = 60;
-  constexpr double kMostS = 360;
+  constexpr double kParts = 4;
+  constexpr double kFewest = 4;
+  constexpr double kMost = 12;
+  constexpr double kLeastS = 60;  // for the cost of deciding
   const Duration asked = options.duration("round_s");
   if (asked.ms > 0) return asked;
-  const double round_s = std::clamp(options.real("window_s") / kParts, kLeastS, kMostS);
-  return milliseconds(std::llround(1000 * round_s));
+  const double switch_s = to_seconds(options.duration("switch_s"));
+  const double round_s =
+      std::clamp(options.real("window_s") / kParts, kFewest * switch_s, kMost * switch_s);
+  return milliseconds(std::llround(1000 * std::max(kLeastS, round_s)));
 }
 
 constexpr OptionSpec kOptions[] = {
@@ -365,8 +423,8 @@ constexpr OptionSpec kOptions[] = {
                 "Time over which shares are kept, at least two rounds; within it, early finishes "
                 "decide; inf: only they decide. The default is chosen."),
     integer_option("round_s", "0", "seconds", 0, 86'400,
-                   "Interval of decisions in which running jobs bid again; 0: a tenth of the "
-                   "window, from 60 to 360."),
+                   "Interval of decisions in which running jobs bid again; 0: a quarter of the "
+                   "window, from 4 to 12 times switch_s, at least 60."),
     kHadarSwitchOption,
     real_option("critical", "0.8", "", 0, 1,
                 "When no jobs keep arriving: run a job first if its remaining time alone exceeds "

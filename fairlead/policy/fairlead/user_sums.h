@@ -32,11 +32,17 @@ class UserSums {
     friend bool operator==(const Sums&, const Sums&) = default;
     double allocated() const { return static_cast<double>(allocated_units) / kUnitsPerGpu; }
     std::uint32_t largest_gang() const { return gangs.empty() ? 0 : gangs.rbegin()->first; }
+    // REQUIRES: the user asks for GPUs.
+    std::uint32_t smallest_gang() const { return gangs.begin()->first; }
   };
 
   // Brings the sums up to date with the news and the draft. `edited`: the jobs that the draft placed or
   // stopped since the last call.
   void update(const View& view, const Plan& plan, std::span<const JobId> edited);
+  // Returns the GPUs of the mix that the GPUs of the job count as. O(types + slices).
+  static double allocated(const View& view, const Plan& plan, JobId job) {
+    return static_cast<double>(allocated_units(view, plan, job)) / kUnitsPerGpu;
+  }
   // By user; users without a job yet may have no row.
   const IdVector<UserId, Sums>& sums() const { return sums_; }
 

@@ -65,7 +65,8 @@ bool place_bid(Plan& plan, const HadarBid& bid, Gang gang) {
 
 }  // namespace
 
-void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
+void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh,
+                          const Interrupts& interrupts, bool all_bid) {
   if (!dual_ || dual_->nodes() != view.cluster.nodes()) {
     dual_.emplace(view.cluster, options_.search);
   }
@@ -78,11 +79,11 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh) {
   if (capacity_changed) reach_nodes_ = 0;
   const bool is_round = rounds_.due(view.now);
   in_round_ = is_round;
-  bool all = is_round && options_.preempt;
+  bool all = (is_round || all_bid) && options_.preempt;
   const bool may_fill = is_round || options_.between != Between::kWait;
   bool chosen = (all || (may_fill && plan.free().total() > 0)) && choose(view, plan, weigh, all);
   const bool may_bid = options_.preempt && options_.between == Between::kBid;
-  if (!all && may_bid && !serves_newcomers(view, chosen)) {
+  if (!all && may_bid && !serves_newcomers(view, chosen, interrupts)) {
     all = true;
     chosen = choose(view, plan, weigh, true);
   }
@@ -122,15 +123,16 @@ bool HadarAuction::choose(const View& view, const Plan& plan, const Weigh& weigh
   return true;
 }
 
-// Returns true if the last choice gives all newly arrived jobs a gang.
-bool HadarAuction::serves_newcomers(const View& view, bool chosen) const {
+// Returns true if the last choice gives a gang to all newly arrived jobs that may interrupt others.
+bool HadarAuction::serves_newcomers(const View& view, bool chosen,
+                                    const Interrupts& interrupts) const {
   const auto is_served = [&](JobId job) {
     const auto bid = std::ranges::find(bids_, job, &HadarBid::job);
     const bool has_bid = chosen && bid != bids_.end();
     return has_bid && !dual_->gang(static_cast<std::size_t>(bid - bids_.begin())).empty();
   };
   return std::ranges::all_of(view.news, [&](const Event& event) {
-    return event.kind != EventKind::kArrived || is_served(event.job);
+    return event.kind != EventKind::kArrived || is_served(event.job) || !interrupts(event.job);
   });
 }
 

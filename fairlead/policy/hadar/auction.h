@@ -5,8 +5,8 @@
 // (dual.h) chooses at prices that rise with the GPUs given out (prices.h). A job that keeps its
 // gang goes on undisturbed. A round in which all jobs run on their fastest gangs is skipped.
 // Between rounds idle GPUs are sold among the waiting jobs. If an arriving job then gets none of
-// them, all jobs bid again at once: a short job would else wait for most of a round, many times as
-// long as it runs.
+// them, all jobs bid again at once, unless the policy lets it wait: a short job would else wait for
+// most of a round, many times as long as it runs.
 //
 // The worth of a gang: its job's weight x GPUs x rate, plus the saved switch if the job already has
 // it. Weights are the policy's; progress counts within a round. A move to a faster place on the
@@ -96,8 +96,12 @@ class HadarAuction {
 
   // Sets the weights of the bidders; `all`: running jobs are among them.
   using Weigh = std::function<void(std::vector<HadarBidder>& bidders, bool all)>;
-  // Makes one decision: chooses gangs if it is time, and asks for a wake-up for the next round.
-  void decide(const View& view, Plan& plan, const Weigh& weigh);
+  // Returns true if all jobs bid again for that new job, which gets no idle GPUs.
+  using Interrupts = std::function<bool(JobId job)>;
+  // Makes one decision: chooses gangs if it is time, and asks for a wake-up for the next round. `all_bid`: all
+  // jobs bid now, between rounds too.
+  void decide(const View& view, Plan& plan, const Weigh& weigh, const Interrupts& interrupts,
+              bool all_bid = false);
 
   // Returns true if the present decision starts a round.
   bool in_round() const { return in_round_; }
@@ -120,7 +124,7 @@ class HadarAuction {
   };
 
   bool choose(const View& view, const Plan& plan, const Weigh& weigh, bool all);
-  bool serves_newcomers(const View& view, bool chosen) const;
+  bool serves_newcomers(const View& view, bool chosen, const Interrupts& interrupts) const;
   void collect_bidders(const View& view, const Plan& plan, bool all);
   void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
   Gang present_gang(const View& view, const Plan& plan, const HadarBidder& bidder) const;

@@ -50,10 +50,11 @@ class Hadar : public Policy {
 
 void Hadar::decide(const View& view, Plan& plan) {
   critical_.hear(view);
-  auction_.decide(view, plan, [&](std::vector<HadarBidder>& bidders, bool all) {
+  const auto weigh_all = [&](std::vector<HadarBidder>& bidders, bool all) {
     weigh(view, bidders);
     if (all) critical_.put_first(view, plan, auction_.kinds(), bidders);
-  });
+  };
+  auction_.decide(view, plan, weigh_all, [](JobId) { return true; });
 }
 
 void Hadar::weigh(const View& view, std::vector<HadarBidder>& bidders) const {
