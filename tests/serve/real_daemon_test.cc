@@ -193,12 +193,6 @@ TEST_F(RealDaemon, ALimitOfAUserIsNamed) {
   EXPECT_EQ(ask("logs -f 1").errors, "fairlead: job 1 finished\n");
 }
 
-TEST_F(RealDaemon, AJobWithoutGpusIsRefusedWithAReason) {
-  const Ended refused = ask("run -g 0 -- true");
-  EXPECT_NE(refused.errors.find("a job has at least one GPU"), std::string::npos) << refused.errors;
-  EXPECT_EQ(refused.exit_code, 2);
-}
-
 TEST_F(RealDaemon, AJobGoesOnWithoutItsDaemon) {
   ASSERT_EQ(ask("submit -- sh -c 'echo started; mkfifo pipe; read line < pipe; echo $line'").out,
             "0\n");
