@@ -147,18 +147,27 @@ std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>
 }
 
 std::string users_text(const std::vector<UserAnswer>& users, TextStyle style) {
-  Table table({{"USER", Align::kLeft},
-               {"TICKETS"},
-               {"GPUS DUE"},
-               {"ALLOCATED"},
-               {"RUNNING"},
-               {"WAITING"},
-               {"GPU TIME"}});
+  std::vector<Table::Column> columns = {{"USER", Align::kLeft},
+                                        {"TICKETS"},
+                                        {"GPUS DUE"},
+                                        {"ALLOCATED"},
+                                        {"RUNNING"},
+                                        {"WAITING"},
+                                        {"GPU TIME"}};
+  const bool has_limits =
+      std::ranges::any_of(users, [](const UserAnswer& user) { return user.gpus_max > 0; });
+  if (has_limits) columns.push_back({"MAX GPUS"});
+  Table table(columns);
   for (const UserAnswer& user : users) {
-    table.add_row({user.name, count_text(user.tickets), number_text(user.entitled_gpus, 1),
-                   count_text(user.allocated_gpus), count_text(user.jobs_running),
-                   count_text(user.jobs_waiting),
-                   span_text(static_cast<std::int64_t>(user.gpu_s * 1000))});
+    std::vector<std::string> row = {user.name,
+                                    count_text(user.tickets),
+                                    number_text(user.entitled_gpus, 1),
+                                    count_text(user.allocated_gpus),
+                                    count_text(user.jobs_running),
+                                    count_text(user.jobs_waiting),
+                                    span_text(static_cast<std::int64_t>(user.gpu_s * 1000))};
+    if (has_limits) row.push_back(user.gpus_max == 0 ? "" : count_text(user.gpus_max));
+    table.add_row(std::move(row));
   }
   return table.text(style);
 }

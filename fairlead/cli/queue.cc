@@ -125,27 +125,33 @@ Status show_gpus(const ListFlags& flags) {
 void add_users(CLI::App& root, std::vector<Command>& commands) {
   struct Flags : ListFlags {
     std::string name, what;
-    std::int64_t tickets = 1;
+    std::int64_t number = 0;
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* app = add_list(root, "users", "Show users, their tickets and their GPUs", *flags);
   app->footer(
       "Examples:\n  fairlead users\n  fairlead users --from kubernetes\n  fairlead users set ann "
-      "tickets 3\n");
-  CLI::App* set = app->add_subcommand("set", "Give a user tickets (administrators)");
+      "tickets 3\n  fairlead users set ann max-gpus 4\n");
+  CLI::App* set =
+      app->add_subcommand("set", "Set the tickets of a user, or a limit (administrators)");
   set->fallthrough();  // the flags of the source
   set->add_option("NAME", flags->name, "the user")->required();
-  set->add_option("WHAT", flags->what, "tickets")->required()->check(CLI::IsMember({"tickets"}));
-  set->add_option("N", flags->tickets, "how many; a user's share of the GPUs grows with them")
-      ->required();
-  commands.push_back({set, [flags]() -> Status {
-                        FL_TRY_ASSIGN(
-                            daemon,
-                            connect_to_change(flags->source, "`kubectl edit configmap fairlead`"));
-                        FL_TRY(daemon.put("/v1/users/" + http_encoded(flags->name),
-                                          {{"tickets", flags->tickets}}));
-                        return {};
-                      }});
+  set->add_option(
+         "WHAT", flags->what,
+         "tickets: a user's share of the GPUs grows with them; max-gpus: the GPUs that the "
+         "user's jobs may have at once (0: any number)")
+      ->required()
+      ->check(CLI::IsMember({"tickets", "max-gpus"}).description(""))
+      ->type_name("tickets|max-gpus");
+  set->add_option("N", flags->number, "how many")->required();
+  commands.push_back(
+      {set, [flags]() -> Status {
+         FL_TRY_ASSIGN(daemon,
+                       connect_to_change(flags->source, "`kubectl edit configmap fairlead`"));
+         const char* field = flags->what == "tickets" ? "tickets" : "max_gpus";
+         FL_TRY(daemon.put("/v1/users/" + http_encoded(flags->name), {{field, flags->number}}));
+         return {};
+       }});
   commands.push_back({app, [flags] { return show_users(*flags); }});
 }
 

@@ -1,6 +1,7 @@
 // The daemon as a command: its options, and the loop.
 
 #include "fairlead/base/parse.h"
+#include "fairlead/base/time_text.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/hook.h"
 #include "fairlead/cli/kubernetes.h"
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -40,6 +42,7 @@ struct Flags {
   std::string policy;
   double grace_s = 60;
   std::uint64_t log_mb = 1000;
+  std::string keep;
   std::uint64_t seed = 0;
   bool use_signals = false;
   bool has_no_hook = false;
@@ -180,6 +183,10 @@ Status serve(const CLI::App& app, const Flags& flags) {
                      .policy = flags.policy,
                      .seed = flags.seed,
                      .grace = Duration{static_cast<std::int64_t>(flags.grace_s * 1000)}};
+  if (!flags.keep.empty()) {
+    FL_TRY_ASSIGN(keep_s, parse_span_s(flags.keep));
+    given.keep = Duration{std::llround(keep_s * 1000)};
+  }
   if (!flags.has_no_hook) {
     FL_TRY_ASSIGN(hook, write_hook(options.folder));
     given.hook = hook.string();
@@ -266,6 +273,9 @@ Command add_serve(CLI::App& root) {
       "megabytes of the disk that the log of a job may have; the older part of a longer "
       "one is removed (0: any number)")
       ->capture_default_str();
+  app->add_option("--keep", flags->keep,
+                  "how long the logs of ended jobs are kept, like 90d (default: for ever)")
+      ->type_name("TIME");
   add_whole_number(*app, "--seed", flags->seed, "seed of all random draws of the policy")
       ->capture_default_str();
   app->add_flag("--signals", flags->use_signals,

@@ -31,7 +31,7 @@ using nlohmann::json;
 const std::vector<std::string> kMoves = {"yes", "no", "auto"};
 
 struct Flags {
-  std::string socket, name, model, time, limit, idle_end, checkpoint_every;
+  std::string socket, name, model, time, limit, idle_end, checkpoint_every, priority;
   std::int64_t gpus = 1;
   std::int64_t processes = 1;
   std::int64_t retries = 0;
@@ -46,9 +46,19 @@ struct Flags {
   bool has_input = false;     // the same
 };
 
+CLI::Validator gpus_check() {
+  return {[](const std::string& text) -> std::string {
+            if (parse_integer(text) == 0)
+              return "a job has at least one GPU; run a command without one in your shell, or "
+                     "beside the GPU work in one job";
+            return at_least(1)(text);
+          },
+          ""};
+}
+
 void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("-g,--gpus", flags.gpus, "GPUs that it needs, all at once (default: 1)")
-      ->check(at_least(1))
+      ->check(gpus_check())
       ->type_name("N");
   app.add_option("-n,--name", flags.name,
                  "name of the job (default: its model, or its script or program)");
@@ -65,6 +75,11 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--idle-end", flags.idle_end,
                  "cancel it once all of its GPUs have been idle for so long, at least 10m")
       ->type_name("TIME");
+  app.add_option("--priority", flags.priority,
+                 "its order among your own jobs: while it waits, none of a lower priority runs "
+                 "(default: normal)")
+      ->check(CLI::IsMember({"low", "normal", "high"}).description(""))
+      ->type_name("low|normal|high");
   app.add_option("--retries", flags.retries, "number of restarts if it fails (default: 0)")
       ->check(at_least(0))
       ->type_name("N");
@@ -215,6 +230,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
     request["checkpoint_every_s"] = std::llround(every_s);
   }
   FL_TRY(put_spans(flags, request));
+  if (!flags.priority.empty()) request["priority"] = flags.priority;
   if (flags.has_no_hook) request["hook"] = false;
   const std::string name = !flags.name.empty()    ? flags.name
                            : !flags.model.empty() ? flags.model

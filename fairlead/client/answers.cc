@@ -95,6 +95,7 @@ UserAnswer user_answer(const json& user) {
           .gpu_s = number(user, "gpu_s").value_or(0),
           .entitled_gpus = number(user, "entitled_gpus").value_or(0),
           .allocated_gpus = integer(user, "held_gpus").value_or(0),
+          .gpus_max = integer(user, "max_gpus").value_or(0),
           .jobs_waiting = integer(user, "jobs_waiting").value_or(0),
           .jobs_running = integer(user, "jobs_running").value_or(0)};
 }

@@ -83,6 +83,7 @@ struct UserAnswer {
   double gpu_s = 0;
   double entitled_gpus = 0;
   std::int64_t allocated_gpus = 0;
+  std::int64_t gpus_max = 0;  // 0: any number
   std::int64_t jobs_waiting = 0;
   std::int64_t jobs_running = 0;
 };

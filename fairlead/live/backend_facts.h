@@ -44,8 +44,10 @@ class BackendFacts {
     Duration limit;  // on its time with GPUs; zero: none
     std::optional<Retries> retries{};
     std::string_view
-        lost{};           // progress that its last move lost, "from 1200 to 37 steps"; empty: none
-    std::string after{};  // the jobs that must end before it starts, "after job 12"; empty: none
+        lost{};  // progress that its last move lost, "from 1200 to 37 steps"; empty: none
+    // The condition of its start, for "it starts after job 12": "after job 12"; empty: none.
+    std::string after{};
+    std::string_view priority = "normal";  // among its user's jobs
     Duration idle;  // time for which it has left all of its GPUs idle; zero: unknown, or not long
     std::optional<Progress> progress{};
     struct Speed {
@@ -68,6 +70,8 @@ class BackendFacts {
   };
   // Returns them by GPU. A backend that knows any has one host.
   virtual std::vector<Outage> outages(Time /*now*/) const { return {}; }
+  // Returns the number of GPUs that a user's jobs may have at once; 0: any number.
+  virtual std::uint32_t gpus_max(std::string_view /*user*/) const { return 0; }
   // Returns whether processes of a job that is over are still there.
   virtual bool is_ending(JobId) const { return false; }
   // Returns a sentence about the way to release a job that its user holds; empty: there is none.

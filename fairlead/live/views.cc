@@ -205,6 +205,7 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
                {"signal", number_after(entry.reason, "signal ")},
                {"declared_s", seconds_or_null(entry.declared)},
                {"limit_s", seconds_or_null(facts.limit)},
+               {"priority", facts.priority},
                {"retries_left", left},
                {"idle_s", seconds_or_null(facts.idle)},
                {"progress", progress_of(facts)},
@@ -242,11 +243,13 @@ json Views::users(Time now) const {
   json list = json::array();
   for (UserId user : ids<UserId>(tables.users.size())) {
     const Sum& sum = sums[user];
+    const std::uint32_t most = backend.gpus_max(tables.users.names[user]);
     list.push_back({{"name", tables.users.names[user]},
                     {"tickets", tables.users.tickets[user]},
                     {"gpu_s", gpu_seconds(sum.served + book.served(user))},
                     {"entitled_gpus", entitled[user]},
                     {"held_gpus", sum.allocated},
+                    {"max_gpus", most > 0 ? json(most) : json(nullptr)},
                     {"jobs_waiting", sum.waiting},
                     {"jobs_running", sum.running}});
   }

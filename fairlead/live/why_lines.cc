@@ -175,6 +175,8 @@ class Why {
     if (facts_.idle.ms > 0)
       lines_.push_back(fmt::format("Its GPUs have been idle for {} min.", facts_.idle.ms / 60'000));
     if (facts_.speed) speed_line(*facts_.speed);
+    if (facts_.priority != "normal")
+      lines_.push_back(fmt::format("Its priority is {}.", facts_.priority));
     if (facts_.limit.ms > 0) {
       const GpuTime left = occupancy(facts_.limit, jobs.gpus[job_]) - jobs.attained(job_, now_);
       const auto left_ms = static_cast<std::int64_t>(left.gpu_ms / jobs.gpus[job_]);

@@ -49,7 +49,7 @@ std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
   for (auto& [id, job] : jobs_) job.run = tables_.jobs.run[id];
   gpus_.look(now);  // before any task starts
-  if (const Status status = conditions_.forget_released(); !status) disk_ = status;
+  if (!conditions_.disk()) disk_ = conditions_.disk();
   const std::set<TaskId> past = past_tasks(tasks);
   for (const bool was_interrupted : {false, true}) {
     for (const TaskStatus& task : tasks) {

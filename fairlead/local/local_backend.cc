@@ -42,14 +42,14 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
 
 void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
   Job& made = jobs_[job] = {.what = std::move(submission), .starts = starts};
-  conditions_.add(job, made.what, false);
+  conditions_.add(job, made.what);
 }
 
-void LocalBackend::add_new(JobId job, Submission submission, ConnectionId client) {
+void LocalBackend::add_new(const JobSpec& asked, Submission submission, ConnectionId client) {
   const bool needs_client = submission.has_terminal || submission.has_input;
   const ConnectionId terminal = needs_client ? client : 0;
-  Job& made = jobs_[job] = {.what = std::move(submission), .terminal = terminal};
-  conditions_.add(job, made.what, true);
+  Job& made = jobs_[asked.job] = {.what = std::move(submission), .terminal = terminal};
+  conditions_.add_new(asked, made.what);
 }
 
 const Submission* LocalBackend::submission(JobId job) const {
@@ -281,7 +281,6 @@ void LocalBackend::set_works(Time now, JobId id, Task& task, bool works) {
 
 void LocalBackend::retire(Time now) {
   for (TaskId id : std::exchange(ended_, {})) io_.forget(id);
-  if (const Status status = conditions_.forget_released(); !status) disk_ = status;
   for (JobId id : std::exchange(done_, {})) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) continue;
@@ -306,8 +305,7 @@ void LocalBackend::remove(JobId id) {
 
 Time LocalBackend::deadline() const {
   const std::span<const JobId> running = tables_.running.members();
-  if (conditions_.is_due()) return Time{};
-  Time next = gpus_.deadline();
+  Time next = std::min(gpus_.deadline(), conditions_.deadline());
   if (!running.empty()) next = std::min(next, next_look_);
   for (JobId id : running) next = std::min(next, limit_at(id));
   for (JobId id : leaving_) next = std::min(next, jobs_.at(id).task->deadline);
@@ -316,7 +314,8 @@ Time LocalBackend::deadline() const {
 
 void LocalBackend::on_time(Time now, Time instant) {
   end_overlong(instant);
-  conditions_.update();
+  conditions_.update(now);
+  if (!conditions_.disk()) disk_ = conditions_.disk();
   gpus_.on_time(now);
   if (gpus_.has_looked_at(now)) note_idle(now);
   if (now >= next_look_) look(now);

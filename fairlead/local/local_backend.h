@@ -73,7 +73,7 @@ class LocalBackend : public RecordSink {
   // Adds a job from before the daemon's start, with the number of its tasks that were started.
   void add(JobId job, Submission submission, std::uint32_t starts);
   // Adds a new job of a client whose connection is open as long as its terminal.
-  void add_new(JobId job, Submission submission, ConnectionId client);
+  void add_new(const JobSpec& asked, Submission submission, ConnectionId client);
   const Submission* submission(JobId job) const;
 
   // Returns the sensors of a job's task, valid until the next call; null: it has no task.

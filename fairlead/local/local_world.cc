@@ -7,7 +7,9 @@ namespace fairlead {
 Batch LocalWorld::wait(Time until, bool /*awaited*/) {
   if (!disk_) return {.now = std::min(io_.now(), until), .ended = true};
   // All available events go into one batch, and to the disk with one sync.
-  Time due = inbox_.empty() ? std::min({until, backend_->deadline(), client_deadline_()}) : Time{};
+  Time due = inbox_.empty()
+                 ? std::min({until, backend_->deadline(), client_deadline_(), old_logs_.deadline()})
+                 : Time{};
   while (!leaves_) {
     const IoEvent event = io_.wait(due);
     if (event.kind == IoEvent::Kind::kTime) break;
@@ -19,6 +21,7 @@ Batch LocalWorld::wait(Time until, bool /*awaited*/) {
   const Time now = io_.now();
   const Time instant = std::min(now, until);
   backend_->on_time(now, instant);
+  old_logs_.on_time(now);
   disk_ = backend_->disk();
   if (!disk_ || (leaves_ && inbox_.empty())) return {.now = instant, .ended = true};
   return inbox_.take(instant, now);

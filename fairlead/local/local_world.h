@@ -4,6 +4,7 @@
 
 #include "fairlead/engine/backend.h"
 #include "fairlead/local/local_backend.h"
+#include "fairlead/local/old_logs.h"
 
 #include <functional>
 
@@ -12,15 +13,17 @@ namespace fairlead {
 class LocalWorld : public Backend {
  public:
   // `sync`: brings the journal to the disk. `on_client`: receives the connections' input, and kTime once all input up to
-  // then was received. `client_deadline`: the time at which it needs the next kTime. The arguments must outlive the
-  // world.
+  // then was received. `client_deadline`: the time at which it needs the next kTime. `keep`: OldLogs. The arguments must
+  // outlive the world.
   LocalWorld(Io& io, Inbox& inbox, std::function<Status()> sync,
-             std::function<void(const IoEvent&)> on_client, std::function<Time()> client_deadline)
+             std::function<void(const IoEvent&)> on_client, std::function<Time()> client_deadline,
+             Duration keep = {})
       : io_(io),
         inbox_(inbox),
         sync_(std::move(sync)),
         on_client_(std::move(on_client)),
-        client_deadline_(std::move(client_deadline)) {}
+        client_deadline_(std::move(client_deadline)),
+        old_logs_(io, keep) {}
   // REQUIRES: called before the first wait().
   void set_backend(LocalBackend& backend) { backend_ = &backend; }
 
@@ -33,6 +36,7 @@ class LocalWorld : public Backend {
     return backend_->last_choice(job, node);
   }
 
+  OldLogs& old_logs() { return old_logs_; }
   // An error if nothing is carried out any more.
   const Status& disk() const { return disk_; }
 
@@ -45,6 +49,7 @@ class LocalWorld : public Backend {
   std::function<Status()> sync_;
   std::function<void(const IoEvent&)> on_client_;
   std::function<Time()> client_deadline_;
+  OldLogs old_logs_;
   Status disk_;
   bool leaves_ = false;
 };

@@ -4,67 +4,324 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <utility>
+#include <vector>
 
 namespace fairlead {
+namespace {
 
-void StartConditions::add(JobId job, Submission& what, bool is_new) {
-  if (what.after.empty()) return;
-  jobs_[job] = &what;
-  if (is_new) inbox_.add({.kind = EventKind::kHeld, .job = job});
+// A job of a lower priority that took idle GPUs may have to leave them, because the policy then suspended one of a higher
+// priority. If that occurs twice within this time, none takes idle GPUs for as long. Chosen: ten turns of a policy.
+constexpr Duration kRest = seconds(600);
+
+// The idle GPUs of a machine, as jobs take them.
+class IdleGpus {
+ public:
+  explicit IdleGpus(const Tables& tables) : tables_(tables), free_(tables.nodes) {}
+
+  // REQUIRES: the tables have the job.
+  bool take(JobId job) {
+    const Jobs& jobs = tables_.jobs;
+    return jobs.is_pinned(job) && !jobs.last[job].empty()
+               ? take_last(job)
+               : take_any(jobs.gpus[job], jobs.types[job]);
+  }
+
+ private:
+  // A job that keeps its work in its processes returns to their GPUs.
+  bool take_last(JobId job) {
+    const auto masks = tables_.jobs.gangs.gpu_masks(tables_.jobs.last[job]);
+    std::size_t i = 0;
+    for (const Slice slice : tables_.jobs.last_gang(job)) {
+      if ((free(slice.node) & masks[i]) != masks[i]) return false;
+      ++i;
+    }
+    i = 0;
+    for (const Slice slice : tables_.jobs.last_gang(job)) free_[slice.node].free &= ~masks[i++];
+    return true;
+  }
+
+  bool take_any(std::uint32_t gpus, TypeMask types) {
+    for (const NodeId node : ids<NodeId>(tables_.cluster.nodes())) {
+      if ((types & type_bit(tables_.cluster.node_type[node])) == 0) continue;
+      if (std::cmp_less(std::popcount(free(node)), gpus)) continue;
+      for (; gpus > 0; --gpus) {
+        const std::uint64_t left = free(node);
+        free_[node].free &= ~(left & -left);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  std::uint64_t free(NodeId node) const { return free_[node].free & free_[node].usable(); }
+
+  const Tables& tables_;
+  IdVector<NodeId, Tables::NodeState> free_;
+};
+
+std::string block_text(const StartBlock& block, std::string_view user, std::uint32_t gpus,
+                       std::uint32_t gpus_max) {
+  switch (block.cause) {
+    case StartBlock::Cause::kPriority:
+      return fmt::format("after job {}, which has a higher priority", block.by.row());
+    case StartBlock::Cause::kTooLarge:
+      return fmt::format("when {} may have {} GPUs at once; the limit is {}", user, gpus, gpus_max);
+    case StartBlock::Cause::kLimit:
+      break;
+  }
+  return fmt::format("when other jobs of {} leave room in the limit of {} GPUs", user, gpus_max);
+}
+
+}  // namespace
+
+void StartConditions::add(JobId job, Submission& what) {
+  const Jobs& jobs = tables_.jobs;
+  add(job, entry_of(what, jobs.user[job], jobs.gpus[job], jobs.extras_of(job).copies_max,
+                    jobs.types[job]));
+  if (!is_held(job)) {
+    if (what.is_held || !what.after.empty()) due_.insert(job);
+    return;
+  }
+  due_.insert(job);
+  if (what.is_current) return;
+  what.is_held = what.is_held || what.after.empty();
+  write(job, what);
+}
+
+void StartConditions::add_new(const JobSpec& asked, Submission& what) {
+  add(asked.job, entry_of(what, asked.user, asked.gpus_max, asked.extras.copies_max, asked.types));
+  due_.insert(asked.job);
+}
+
+StartConditions::Entry StartConditions::entry_of(Submission& what, UserId user, std::uint32_t gpus,
+                                                 std::uint32_t copies_max, TypeMask types) const {
+  const auto nodes = static_cast<std::uint32_t>(tables_.cluster.nodes());
+  const std::uint32_t copies = copies_max == 0 ? nodes : std::min(copies_max, nodes);
+  return {.what = &what, .user = user, .gpus = gpus, .gpus_max = gpus * copies, .types = types};
+}
+
+void StartConditions::add(JobId job, const Entry& entry) {
+  jobs_[job] = entry;
+  User& user = users_[entry.user];
+  if (user.jobs.empty()) user.name = io_.user_name(entry.what->uid);
+  user.jobs.emplace(entry.what->priority, job);
+  if (has_order(user)) users_due_.insert(entry.user);
+  if (!entry.what->after.empty()) dependent_.insert(job);
+}
+
+void StartConditions::remove(JobId job) {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  on_change(job);
+  const auto user = users_.find(found->second.user);
+  user->second.jobs.erase({found->second.what->priority, job});
+  if (user->second.jobs.empty()) {
+    users_due_.erase(user->first);
+    users_.erase(user);
+  }
+  jobs_.erase(found);
+  dependent_.erase(job);
+  due_.erase(job);
+  tried_now_.erase(job);
+}
+
+std::string StartConditions::text(JobId job) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return {};
+  const Entry& entry = found->second;
+  std::string after = dependencies_text(entry.what->after, tables_);
+  if (!after.empty() || entry.what->is_held) return after;
+  const User& user = users_.at(entry.user);
+  const auto block = user.blocked.find(job);
+  if (block == user.blocked.end()) return {};
+  return block_text(block->second, user.name, entry.gpus_max, limits_.gpus_max(user.name));
 }
 
 Status StartConditions::set_held(JobId job, bool is_held) {
-  Submission& what = *jobs_.at(job);
+  Submission& what = *jobs_.at(job).what;
+  due_.insert(job);
+  on_change(job);
+  if (is_held) {
+    tried_now_.erase(job);
+  } else {
+    tried_now_.insert(job);
+  }
   if (what.is_held == is_held) return {};
   what.is_held = is_held;
   Status status = io_.write(submission_file(job), submission_text(what));
   if (!status) what.is_held = !is_held;
-  has_ends_ = true;
   return status;
 }
 
-void StartConditions::on(const Record& record) {
-  std::visit(Overloaded{
-                 [&](const OneOf<record::Finished, record::Failed, record::Cancelled,
-                                 record::Rejected, record::Held> auto&) { has_ends_ = true; },
-                 [&](const record::Released&) { has_releases_ = true; },
-                 [](const auto&) {},
-             },
-             record.what);
+Status StartConditions::set_gpus_max(std::string_view user, std::uint32_t gpus_max) {
+  FL_TRY(limits_.set_gpus_max(user, gpus_max));
+  for (const auto& [id, one] : users_) {
+    if (one.name == user) users_due_.insert(id);
+  }
+  return {};
 }
 
-void StartConditions::update() {
-  if (!std::exchange(has_ends_, false)) return;
-  for (const auto& [job, what] : jobs_) {
-    if (tables_.jobs.is_here(job))
-      judge(job, *what);  // others are in the next batch, or have ended
+void StartConditions::on(const Record& record) {
+  std::visit(
+      Overloaded{
+          [&](const OneOf<record::Finished, record::Failed, record::Cancelled, record::Held> auto&
+                  what) {
+            has_ends_ = true;
+            on_change(what.job);
+            on_gpus();
+          },
+          [&](const record::Rejected& what) {
+            has_ends_ = true;
+            on_change(what.asked.job);
+          },
+          [&](const record::Arrived& what) { on_change(what.asked.job); },
+          [&](const OneOf<record::Released, record::Place, record::Stop> auto& what) {
+            on_change(what.job);
+          },
+          [&](const OneOf<record::Evicted, record::StartFailed> auto& what) {
+            on_change(what.job);
+            on_gpus();
+          },
+          [&](const OneOf<record::Stopped, record::GpusDown, record::GpusUp, record::Cordoned,
+                          record::Closed, record::Uncordoned> auto&) { on_gpus(); },
+          [](const auto&) {},
+      },
+      record.what);
+}
+
+void StartConditions::on_change(JobId job) {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  const User& user = users_.at(found->second.user);
+  if (has_order(user) || !user.blocked.empty()) users_due_.insert(found->second.user);
+}
+
+void StartConditions::on_gpus() {
+  for (const auto& [id, user] : users_) {
+    if (has_order(user)) users_due_.insert(id);
   }
 }
 
-void StartConditions::judge(JobId job, const Submission& what) {
-  if (const JobId bad = broken_by(what.after, tables_); !bad.is_none()) {
-    std::string reason = fmt::format("job {} had to end well first, but is {}", bad.row(),
-                                     state_name(tables_.jobs.state[bad]));
-    inbox_.add(
-        {.kind = EventKind::kCancelled, .job = job, .reason = inbox_.keep(std::move(reason))});
-  } else if (!what.is_held && are_met(what.after, tables_)) {
+Time StartConditions::deadline() const {
+  if (is_due()) return Time{};
+  Time next = Time::never();
+  for (const auto& [id, user] : users_) {
+    if (user.rests_until > Time{} && !user.blocked.empty()) next = std::min(next, user.rests_until);
+  }
+  return next;
+}
+
+bool StartConditions::has_order(const User& user) const {
+  const bool has_priorities =
+      !user.jobs.empty() && user.jobs.begin()->first != user.jobs.rbegin()->first;
+  return has_priorities || limits_.gpus_max(user.name) > 0;
+}
+
+bool StartConditions::is_held(JobId job) const {
+  const auto held = tables_.held_until.find(job);
+  return held != tables_.held_until.end() && held->second == Time::never();
+}
+
+void StartConditions::update(Time now) {
+  for (auto& [id, user] : users_) {
+    if (user.rests_until == Time{} || user.rests_until > now) continue;
+    user.rests_until = {};
+    users_due_.insert(id);
+  }
+  for (const UserId id : std::exchange(users_due_, {})) {
+    User& user = users_.at(id);
+    update_order(now, user);
+    for (const auto& [priority, job] : user.jobs) due_.insert(job);
+  }
+  if (std::exchange(has_ends_, false)) due_.insert(dependent_.begin(), dependent_.end());
+  for (const JobId job : std::exchange(due_, {})) judge(job);
+  tried_now_.clear();
+}
+
+void StartConditions::update_order(Time now, User& user) {
+  std::vector<OrderedJob> ordered;
+  for (const auto& [priority, job] : user.jobs) {
+    const Entry& entry = jobs_.at(job);
+    if (!is_new(job) && !tables_.jobs.is_here(job)) continue;
+    if (entry.what->is_held || has_unmet(job, *entry.what)) continue;
+    ordered.push_back({.job = job,
+                       .priority = priority,
+                       .gpus = entry.gpus_max,
+                       .state = order_state(job),
+                       .can_run = can_run(entry)});
+  }
+  IdleGpus idle(tables_);
+  user.blocked = start_order(std::move(ordered), limits_.gpus_max(user.name), [&](JobId job) {
+    return user.rests_until == Time{} && !is_new(job) && idle.take(job);
+  });
+  note_left(now, user);
+}
+
+void StartConditions::note_left(Time now, User& user) {
+  const bool leaves = std::ranges::any_of(user.blocked, [&](const auto& entry) {
+    const auto& [job, block] = entry;
+    return block.cause == StartBlock::Cause::kPriority && !is_new(job) &&
+           tables_.jobs.state[job] == JobState::kRunning;
+  });
+  if (!leaves) return;
+  const bool is_again = user.left_at != Time::never() && now - user.left_at < kRest;
+  if (is_again) user.rests_until = now + kRest;
+  user.left_at = now;
+}
+
+OrderedJob::State StartConditions::order_state(JobId job) const {
+  if (is_new(job) || is_held(job)) return OrderedJob::State::kHeld;
+  if (tables_.jobs.state[job] == JobState::kRunning) return OrderedJob::State::kRuns;
+  return tables_.jobs.state[job] == JobState::kWaiting ? OrderedJob::State::kWaits
+                                                       : OrderedJob::State::kRetries;
+}
+
+bool StartConditions::can_run(const Entry& entry) const {
+  std::uint32_t gpus = 0;
+  for (const NodeId node : ids<NodeId>(tables_.cluster.nodes())) {
+    if ((entry.types & type_bit(tables_.cluster.node_type[node])) == 0) continue;
+    gpus += static_cast<std::uint32_t>(std::popcount(tables_.nodes[node].usable()));
+  }
+  return gpus >= entry.gpus;
+}
+
+// The tables have none of the jobs of the same batch, which a new job may start after.
+bool StartConditions::has_unmet(JobId job, const Submission& what) const {
+  return !what.after.empty() && (is_new(job) || !are_met(what.after, tables_));
+}
+
+void StartConditions::judge(JobId job) {
+  const Entry& entry = jobs_.at(job);
+  Submission& what = *entry.what;
+  if (!is_new(job)) {
+    if (!tables_.jobs.is_here(job)) return;
+    if (const JobId bad = broken_by(what.after, tables_); !bad.is_none()) {
+      std::string reason = fmt::format("job {} had to end well first, but is {}", bad.row(),
+                                       state_name(tables_.jobs.state[bad]));
+      return inbox_.add(
+          {.kind = EventKind::kCancelled, .job = job, .reason = inbox_.keep(std::move(reason))});
+    }
+  }
+  const bool must_wait =
+      what.is_held || has_unmet(job, what) || users_.at(entry.user).blocked.contains(job);
+  const bool waits = is_held(job);
+  const bool is_tried_now = tried_now_.contains(job) && tables_.jobs.state[job] == JobState::kHeld;
+  if (must_wait && !waits) {
+    if (!what.is_current) write(job, what);
+    inbox_.add({.kind = EventKind::kHeld, .job = job});
+  } else if (!must_wait && (waits || is_tried_now)) {
     inbox_.add({.kind = EventKind::kReleased, .job = job});
   }
 }
 
-Status StartConditions::forget_released() {
-  if (!std::exchange(has_releases_, false)) return {};
-  Status status;
-  std::erase_if(jobs_, [&](const auto& entry) {
-    const auto& [job, what] = entry;
-    if (!tables_.jobs.is_here(job) || tables_.held_until.contains(job)) return false;
-    what->after.clear();
-    if (Status written = io_.write(submission_file(job), submission_text(*what)); !written)
-      status = std::move(written);
-    return true;
-  });
-  return status;
+// Otherwise a later daemon takes a hold of this one for its user's.
+void StartConditions::write(JobId job, Submission& what) {
+  what.is_current = true;
+  if (Status status = io_.write(submission_file(job), submission_text(what)); !status)
+    disk_ = std::move(status);
 }
 
 }  // namespace fairlead

@@ -1,17 +1,24 @@
-// The jobs that start after others: their holds and releases, and their conditions in the files of their submissions.
+// The conditions under which jobs may have GPUs: their users' holds, the jobs that they start after, and the order and the
+// limit of each user's jobs (local/start_order.h). A job that does not meet them is held.
 //
-// Such a job is held until its conditions are met, also after a restart: the tables give the ends of the others. Its file
-// loses the conditions once its release is on the disk. If its user holds it meanwhile, its file records that, because the
-// journal has it as held already (docs/decisions/0055-a-job-that-waits-for-others-is-held.md).
+// Nothing else holds jobs, except the engine after a failed start. So the journal has the effect of all conditions, and
+// the conditions follow from the files of the submissions, the limits and the tables, also after a restart
+// (docs/decisions/0055-a-job-that-waits-for-others-is-held.md, 0056-priorities-and-limits-are-holds.md).
 #pragma once
 
 #include "fairlead/engine/inbox.h"
 #include "fairlead/engine/tables.h"
 #include "fairlead/io/io.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/local/start_order.h"
 #include "fairlead/local/submission.h"
+#include "fairlead/local/user_limits.h"
 
 #include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace fairlead {
 
@@ -19,39 +26,88 @@ class StartConditions : public RecordSink {
  public:
   // REQUIRES: the arguments outlive this.
   StartConditions(Io& io, const Tables& tables, Inbox& inbox)
-      : io_(io), tables_(tables), inbox_(inbox) {}
+      : io_(io), tables_(tables), inbox_(inbox), limits_(io) {}
 
-  // Adds a job if it has conditions; the submission must stay in place until remove(). A new job comes held: its arrival
-  // must be in the same batch.
-  void add(JobId job, Submission& what, bool is_new);
-  void remove(JobId job) { jobs_.erase(job); }
-  // Returns whether the job is held until others have ended.
-  bool has(JobId job) const { return jobs_.contains(job); }
-  // Holds a job beside its conditions, or ends this. Error: the disk takes no more, and nothing was changed. REQUIRES:
-  // has(job).
+  // Reads the limits of users: UserLimits::load(). REQUIRES: called before the first add().
+  Status load() { return limits_.load(); }
+
+  // Adds a job of the tables, or a new one, whose arrival must be in the next batch. The submission must stay in place until
+  // remove().
+  void add(JobId job, Submission& what);
+  void add_new(const JobSpec& asked, Submission& what);
+  void remove(JobId job);
+  // Returns the condition that keeps the job waiting, other than its user's hold, within a sentence: "after job 12", for "it
+  // starts after job 12". Empty: there is none, or the job was not added. O(jobs of the conditions).
+  std::string text(JobId job) const;
+  // Holds a job, or ends this; a release also ends the pause after a failed start. The next batch has the effect. Error: the
+  // disk takes no more, and nothing was changed. REQUIRES: the job was added.
   Status set_held(JobId job, bool is_held);
+  // Sets UserLimits::set_gpus_max(). The next batch has the effect. Error: the same.
+  Status set_gpus_max(std::string_view user, std::uint32_t gpus_max);
+  const UserLimits& limits() const { return limits_; }
 
   // A record must be applied to the tables before it comes here.
   void on(const Record& record) override;
   // Returns whether update() may have something to do.
-  bool is_due() const { return has_ends_ && !jobs_.empty(); }
-  // Releases jobs with conditions that are met, and cancels jobs with conditions that cannot be met any more. REQUIRES: all
-  // requests of the next batch are known, so that it has no hold and no release of a job at once. O(jobs x conditions)
-  // after an end, otherwise O(1).
-  void update();
-  // Removes the conditions of released jobs; another hold is then their user's. Error: the disk takes no more. REQUIRES:
-  // the journal that records the releases is on the disk. O(jobs log) after a release, otherwise O(1).
-  Status forget_released();
+  bool is_due() const {
+    return !due_.empty() || !users_due_.empty() || (has_ends_ && !dependent_.empty());
+  }
+  // Holds and releases jobs by their conditions, and cancels jobs with conditions that cannot be met any more. REQUIRES: all
+  // requests of the next batch are known. O(jobs with conditions on others x conditions) after an end, O(jobs log) of a user
+  // with priorities or a limit after a change of one of them, otherwise O(1).
+  void update(Time now);
+  // Returns the time of the next update() that may have something to do without a change before.
+  Time deadline() const;
+  // Returns an error if the file of a submission could not be written.
+  const Status& disk() const { return disk_; }
 
  private:
-  void judge(JobId job, const Submission& what);
+  struct Entry {
+    Submission* what = nullptr;
+    UserId user{};
+    std::uint32_t gpus = 1;      // number of GPUs of its gang
+    std::uint32_t gpus_max = 1;  // the number of all copies together
+    TypeMask types = kAllTypes;
+  };
+  struct User {
+    std::string name;
+    std::set<std::pair<Priority, JobId>> jobs{};
+    std::map<JobId, StartBlock> blocked{};
+    // The last time at which a job left its GPUs for one of a higher priority, and the end of the pause after it.
+    Time left_at = Time::never();
+    Time rests_until{};
+  };
+
+  Entry entry_of(Submission& what, UserId user, std::uint32_t gpus, std::uint32_t copies_max,
+                 TypeMask types) const;
+  void add(JobId job, const Entry& entry);
+  bool is_new(JobId job) const { return !tables_.jobs.has(job); }
+  // Returns whether the job is held until its release; not: a failed start is tried again.
+  bool is_held(JobId job) const;
+  bool has_order(const User& user) const;
+  void on_change(JobId job);
+  void on_gpus();
+  void update_order(Time now, User& user);
+  void note_left(Time now, User& user);
+  OrderedJob::State order_state(JobId job) const;
+  bool can_run(const Entry& entry) const;
+  bool has_unmet(JobId job, const Submission& what) const;
+  void judge(JobId job);
+  void write(JobId job, Submission& what);
 
   Io& io_;
   const Tables& tables_;
   Inbox& inbox_;
-  std::map<JobId, Submission*> jobs_;
-  bool has_ends_ = true;      // since the last update()
-  bool has_releases_ = true;  // since the last forget_released()
+  UserLimits limits_;
+  std::map<JobId, Entry> jobs_;
+  std::map<UserId, User> users_;
+  std::set<JobId> dependent_;  // start after others
+  // Since the last update().
+  std::set<JobId> due_;
+  std::set<UserId> users_due_;
+  std::set<JobId> tried_now_;  // their users released them
+  bool has_ends_ = true;
+  Status disk_;
 };
 
 }  // namespace fairlead

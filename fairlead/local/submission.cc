@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace fairlead {
 
@@ -19,6 +20,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Submission, uid, gid, command, e
                                                 has_terminal, has_input, is_held)
 
 namespace {
+
+constexpr std::array<std::string_view, 3> kPriorities = {"low", "normal", "high"};
 
 bool is_list(const json& value, bool (json::*is_element)() const noexcept) {
   return value.is_array() &&
@@ -44,11 +47,22 @@ Result<std::vector<Dependency>> parse_after(const json& list) {
 
 }  // namespace
 
+std::string_view priority_name(Priority priority) {
+  return kPriorities[static_cast<std::size_t>(priority)];
+}
+
+std::optional<Priority> priority_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kPriorities, name);
+  if (found == kPriorities.end()) return std::nullopt;
+  return static_cast<Priority>(found - kPriorities.begin());
+}
+
 std::string submission_file(JobId job) { return fmt::format("jobs/{}", job.row()); }
 
 std::string submission_text(const Submission& submission) {
   json text = submission;
   text["limit_ms"] = submission.limit.ms;
+  text["priority"] = priority_name(submission.priority);
   if (submission.idle_end.ms > 0) text["idle_end_ms"] = submission.idle_end.ms;
   if (!submission.after.empty()) text["after"] = submission.after;
   if (!submission.limits.resources.empty()) {
@@ -75,7 +89,8 @@ Result<Submission> parse_submission(std::string_view text) {
   };
   bool is_one = object.is_object() && has("folder", is_text) && has("command", is_texts) &&
                 has("environment", is_texts) && may_have("failed", is_numbers) &&
-                may_have("lost", is_text) && may_have("limits", is_numbers) &&
+                may_have("lost", is_text) && may_have("priority", is_text) &&
+                may_have("limits", is_numbers) &&
                 may_have("nice", [](const json& value) { return value.is_number_integer(); }) &&
                 !object["command"].empty();
   for (const char* name : {"uid", "gid", "umask", "processes"}) {
@@ -100,6 +115,10 @@ Result<Submission> parse_submission(std::string_view text) {
     submission.limits.resources = object["limits"].get<std::vector<std::uint64_t>>();
     submission.limits.nice = std::clamp(object.value("nice", 0), -20, 19);
   }
+  const auto priority = priority_named(object.value("priority", "normal"));
+  if (!priority) return input_error("not a submission: {}", text);
+  submission.priority = *priority;
+  submission.is_current = object.contains("priority");
   submission.idle_end = {object.value("idle_end_ms", std::int64_t{0})};
   submission.limit = {object.value("limit_ms", std::int64_t{0})};
   return submission;

@@ -8,6 +8,7 @@
 #include "fairlead/local/dependency.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,12 @@ namespace fairlead {
 // A shorter time without work on GPUs does not count as idle. Chosen: longer than a job reads its data, or evaluates on
 // the processor.
 constexpr Duration kIdleMin = seconds(600);
+
+// The order of a job among the jobs of its user.
+enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
+// Returns "low", "normal" or "high"; and back, nullopt for other texts.
+std::string_view priority_name(Priority priority);
+std::optional<Priority> priority_named(std::string_view name);
 
 struct Submission {
   std::uint32_t uid = 0;
@@ -37,9 +44,11 @@ struct Submission {
   bool has_terminal = false;  // it is a session at the terminal of its client, and ends with that
   bool has_input = false;     // its first task reads the standard input of its client
   ProcessLimits limits{};     // of the process that submitted it
-  // Conditions of its release; none: it was released, or never had any.
-  std::vector<Dependency> after{};
-  bool is_held = false;  // its user holds it, too, while it has conditions
+  std::vector<Dependency> after{};  // conditions of its start
+  bool is_held = false;             // its user holds it
+  Priority priority = Priority::kNormal;
+  bool is_current =
+      true;  // false: an older daemon, which wrote it, has a user's hold in the journal alone
 
   std::size_t retries_left() const { return retries - failed.size(); }
 };

@@ -187,7 +187,7 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   if (!is_operators) return error_answer(404, fmt::format("no such thing: {}", path));
   if (!peer.is_admin) return error_answer(403, "only administrators may do that");
   if (path.starts_with(kUsers)) {
-    return set_tickets(connection, request, path.substr(kUsers.size()));
+    return set_user(connection, request, path.substr(kUsers.size()));
   }
   if (path.starts_with(kGpus)) {
     return cordon_gpu(connection, request, path.substr(kGpus.size()));
@@ -223,21 +223,22 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
   if (!tables_.jobs.is_here(job)) {
     return error_answer(409, fmt::format("job {} is done", job.row()));
   }
-  if (known->second != EventKind::kCancelled && conditions_.has(job))
-    return hold_beside(job, known->second == EventKind::kHeld);
-  inbox_.add({.kind = known->second, .job = job});
+  if (known->second != EventKind::kCancelled)
+    return hold(connection, request, job, known->second == EventKind::kHeld);
+  inbox_.add({.kind = EventKind::kCancelled, .job = job});
   defer(connection, request);
   return std::nullopt;
 }
 
-// Holds or releases a job that is held for others already.
-Api::Answer Api::hold_beside(JobId job, bool is_held) {
-  if (!is_held && !backend_.submission(job)->is_held) {
-    return error_answer(409, fmt::format("job {} is not held: it starts {}", job.row(),
-                                         views_.backend.of(job, now()).after));
-  }
-  const Status status = conditions_.set_held(job, is_held);
-  return status ? Answer{} : error_answer(503, status.error().message);
+std::optional<Api::Answer> Api::hold(ConnectionId connection, const HttpMessage& request, JobId job,
+                                     bool is_held) {
+  const std::string condition = conditions_.text(job);
+  if (!is_held && !backend_.submission(job)->is_held && !condition.empty())
+    return error_answer(409, fmt::format("job {} is not held: it starts {}", job.row(), condition));
+  if (const Status status = conditions_.set_held(job, is_held); !status)
+    return error_answer(503, status.error().message);
+  defer(connection, request);
+  return std::nullopt;
 }
 
 // Returns also the fields that only the job's user and administrators may see.
@@ -283,7 +284,7 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
   const UserId user = user_of(io_.user_name(peer.uid));
   for (JobRequest& asked : jobs) {
     const JobId job(next_job_++);
-    inbox_.add(JobSpec{.job = job,
+    const JobSpec spec{.job = job,
                        .user = user,
                        .name = inbox_.keep(std::move(asked.name)),
                        .model = inbox_.keep(std::move(asked.model)),
@@ -292,9 +293,10 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
                        .gpus_max = asked.gpus,
                        .extras = asked.extras,
                        .types = asked.types,
-                       .work = asked.declared});
+                       .work = asked.declared};
+    inbox_.add(spec);
     if (asked.submission.has_terminal) at_terminals_.emplace(connection, job);
-    backend_.add_new(job, std::move(asked.submission), connection);
+    backend_.add_new(spec, std::move(asked.submission), connection);
   }
   defer(connection, request, {.job = first, .tasks = parsed->are_tasks ? jobs.size() : 0});
   return std::nullopt;
@@ -323,22 +325,30 @@ Status Api::store(JobId first, std::span<const JobRequest> jobs) {
   return {};
 }
 
-std::optional<Api::Answer> Api::set_tickets(ConnectionId connection, const HttpMessage& request,
-                                            std::string_view name) {
+std::optional<Api::Answer> Api::set_user(ConnectionId connection, const HttpMessage& request,
+                                         std::string_view name) {
   const json body = json::parse(request.body, nullptr, false);
-  const bool is_number =
-      body.is_object() && body.contains("tickets") && body["tickets"].is_number_unsigned();
-  const std::uint64_t tickets = is_number ? body["tickets"].get<std::uint64_t>() : 0;
-  if (tickets < 1 || tickets > static_cast<std::uint64_t>(kTicketsMax)) {
-    return error_answer(400,
-                        fmt::format("tickets must be a whole number from 1 to {}", kTicketsMax));
-  }
+  const auto number = [&](const char* field, std::int64_t min,
+                          std::int64_t max) -> Result<std::optional<std::int64_t>> {
+    if (!body.is_object() || !body.contains(field)) return std::nullopt;
+    const json& value = body[field];
+    if (value.is_number_integer() && value >= min && value <= max) return value.get<std::int64_t>();
+    return input_error("{} must be a whole number from {} to {}", field, min, max);
+  };
+  const auto tickets = number("tickets", 1, kTicketsMax);
+  if (!tickets) return error_answer(400, tickets.error().message);
+  const auto max_gpus = number("max_gpus", 0, kJobGpusMax);
+  if (!max_gpus) return error_answer(400, max_gpus.error().message);
+  if (!*tickets && !*max_gpus) return error_answer(400, "name tickets or max_gpus");
   if (name.empty() || name.find('/') != std::string_view::npos) {
     return error_answer(404, "no such user");
   }
-  inbox_.add({.kind = EventKind::kTickets,
-              .user = user_of(name),
-              .tickets = static_cast<std::int64_t>(tickets)});
+  if (*max_gpus) {
+    const Status status = conditions_.set_gpus_max(name, static_cast<std::uint32_t>(**max_gpus));
+    if (!status) return error_answer(503, status.error().message);
+  }
+  if (*tickets)
+    inbox_.add({.kind = EventKind::kTickets, .user = user_of(name), .tickets = **tickets});
   defer(connection, request);
   return std::nullopt;
 }

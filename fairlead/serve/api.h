@@ -75,8 +75,8 @@ class Api {
   std::string metrics() const;
   std::optional<Answer> submit(ConnectionId connection, const Peer& peer,
                                const HttpMessage& request);
-  std::optional<Answer> set_tickets(ConnectionId connection, const HttpMessage& request,
-                                    std::string_view name);
+  std::optional<Answer> set_user(ConnectionId connection, const HttpMessage& request,
+                                 std::string_view name);
   std::optional<Answer> forget_model(ConnectionId connection, const Peer& peer,
                                      const HttpMessage& request);
   std::optional<Answer> cordon(ConnectionId connection, const HttpMessage& request,
@@ -85,7 +85,8 @@ class Api {
                                    std::string_view rest);
   std::optional<JobId> unknown_job(std::span<const Dependency> conditions) const;
   Status store(JobId first, std::span<const JobRequest> jobs);
-  Answer hold_beside(JobId job, bool is_held);
+  std::optional<Answer> hold(ConnectionId connection, const HttpMessage& request, JobId job,
+                             bool is_held);
   void defer(ConnectionId connection, const HttpMessage& request) {
     defer(connection, request, {});
   }

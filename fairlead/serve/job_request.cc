@@ -89,6 +89,14 @@ class Fields {
     return jobs;
   }
 
+  Result<Priority> priority() const {
+    if (!object_.contains("priority")) return Priority::kNormal;
+    const json& value = object_["priority"];
+    const auto named = priority_named(value.is_string() ? value.get<std::string>() : std::string());
+    if (!named) return input_error("priority must be low, normal or high");
+    return *named;
+  }
+
   // An attribute of 0 is not named.
   Result<JobExtras> extras() const {
     JobExtras extras = kSubmittedExtras;
@@ -190,6 +198,8 @@ Result<Submission> parse_submission_of(const json& object) {
   if (idle_end.ms > 0 && idle_end < kIdleMin)
     return input_error("idle_end_s must be at least {}", kIdleMin.ms / 1000);
   submission.idle_end = idle_end;
+  FL_TRY_ASSIGN(priority, fields.priority());
+  submission.priority = priority;
   FL_TRY_ASSIGN(has_hook, fields.flag("hook", true));
   submission.has_hook = has_hook;
   submission.command = std::move(command);

@@ -15,7 +15,8 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
   if (const Submission* what = backend_.submission(job)) {
     facts.limit = what->limit;
     facts.lost = what->lost;
-    if (conditions_.has(job)) facts.after = dependencies_text(what->after, tables_);
+    facts.after = conditions_.text(job);
+    facts.priority = priority_name(what->priority);
     facts.retries = {.runs = what->failed, .most = what->retries};
   }
   const Sensors* const sensors = backend_.sensors(job);
@@ -45,13 +46,17 @@ std::vector<BackendFacts::Outage> LocalFacts::outages(Time now) const {
   return all;
 }
 
+std::uint32_t LocalFacts::gpus_max(std::string_view user) const {
+  return conditions_.limits().gpus_max(user);
+}
+
 bool LocalFacts::is_ending(JobId job) const {
   return !tables_.jobs.is_here(job) && backend_.submission(job) != nullptr;
 }
 
 std::string LocalFacts::release_hint(JobId job) const {
   const Submission* const what = backend_.submission(job);
-  if (what != nullptr && conditions_.has(job) && !what->is_held) return {};
+  if (what != nullptr && !what->is_held) return {};
   return fmt::format("`fairlead release {}` lets it go on.", job.row());
 }
 

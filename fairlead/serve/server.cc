@@ -116,6 +116,7 @@ class LiveServer : public Server {
       server.journal_->on(record);
       server.views_->book.on(record);
       server.backend_->on(record);
+      server.world_.old_logs().on(record);
       server.is_synced_ = false;
       ++server.records_;
       ++server.records_since_snapshot_;
@@ -150,7 +151,7 @@ class LiveServer : public Server {
     FL_TRY(io_.write(std::string(kJournal), kBlocksMagic));
     FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), kBlocksMagic.size()));
     journal_.emplace(JournalFile::go_on({.bytes = kBlocksMagic.size()}, std::move(file)));
-    make_parts();
+    FL_TRY(make_parts());
     engine_->begin({.policy = std::string(policy_->name()),
                     .options = policy_options_,
                     .cluster = options_.machine.cluster.name,
@@ -177,9 +178,13 @@ class LiveServer : public Server {
     journal_.emplace(JournalFile::go_on(end, std::move(file)));
     // The last blocks of a killed daemon were read, but may not be on the disk.
     FL_TRY(journal_->sync());
-    make_parts();
+    FL_TRY(make_parts());
     engine_->replace_world(world_, sinks_, io_.now());
-    for (const Record& record : run.records()) views_->book.on(record);
+    for (const Record& record : run.records()) {
+      views_->book.on(record);
+      world_.old_logs().on(record);
+    }
+    if (options_.keep.ms > 0) world_.old_logs().forget_removed();
     records_ = end.records;
     join_new_nodes();
     FL_TRY_ASSIGN(here, adopt(run));
@@ -241,9 +246,10 @@ class LiveServer : public Server {
     return {};
   }
 
-  void make_parts() {
+  Status make_parts() {
     const Tables& tables = engine_->tables();
     conditions_.emplace(io_, tables, inbox_);
+    FL_TRY(conditions_->load());
     backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_, *conditions_,
                      options_.hook);
     facts_.emplace(io_, tables, *backend_, *conditions_);
@@ -251,6 +257,7 @@ class LiveServer : public Server {
     views_.emplace(*facts_, tables, *policy_, policy_options_);
     api_.emplace(io_, *views_, engine_->speeds(), *backend_, *conditions_, inbox_,
                  options_.http_address, options_.http_token);
+    return {};
   }
 
   // Brings the folder and the tasks of the machine into the state of the journal. Returns the number of jobs.
@@ -304,9 +311,12 @@ class LiveServer : public Server {
   std::unique_ptr<Policy> policy_;
   Sinks sinks_{*this};
   Inbox inbox_;
-  LocalWorld world_{io_, inbox_, [this] { return sync(); },
+  LocalWorld world_{io_,
+                    inbox_,
+                    [this] { return sync(); },
                     [this](const IoEvent& event) { on_client(event); },
-                    [this] { return api_->deadline(); }};
+                    [this] { return api_->deadline(); },
+                    options_.keep};
   std::optional<Engine> engine_;
   std::optional<JournalFile> journal_;
   std::optional<StartConditions> conditions_;

@@ -23,6 +23,8 @@ struct ServeOptions {
   std::uint64_t seed = 0;
   // The time in which a job that must leave its GPUs can write a checkpoint, before it is killed.
   Duration grace = seconds(60);
+  // From the end of a job to the removal of its log; zero: it is kept.
+  Duration keep{};
   // The folder of the hook for the jobs' Python processes (python/hook); empty: they start without it.
   std::string hook{};
   // The state of the policy is kept after that many records, so that a start need not replay more.

@@ -10,23 +10,15 @@ namespace {
 
 using nlohmann::json;
 
-std::string why(SimDaemon& daemon, std::size_t job) {
-  return daemon.ask("GET", fmt::format("/v1/jobs/{}/why", job)).body;
-}
-
-int act(SimDaemon& daemon, std::size_t job, std::string_view verb) {
-  return daemon.ask("POST", fmt::format("/v1/jobs/{}/{}", job, verb)).status;
-}
-
 TEST(After, AJobStartsWhenTheOthersHaveEndedInAnyWay) {
   SimDaemon daemon("fifo", "4xV100");
   const std::size_t good = daemon.submit({"work", "10000"});
   const std::size_t bad = daemon.submit({"work", "30000", "exit=3"});
   const std::size_t next = daemon.submit({"work", "1000"}, 1, kAnn, {{"after", {bad, good}}});
   EXPECT_EQ(daemon.job(next)["reason"], "after jobs 0 to 1");
-  EXPECT_NE(why(daemon, next).find("It waits for 1 GPU, for 0s: it starts after jobs 0 to 1."),
+  EXPECT_NE(daemon.why(next).find("It waits for 1 GPU, for 0s: it starts after jobs 0 to 1."),
             std::string::npos)
-      << why(daemon, next);
+      << daemon.why(next);
   daemon.run_to(20);
   EXPECT_EQ(daemon.state(next), "held");
   EXPECT_EQ(daemon.job(next)["reason"], "after jobs 0 to 1");
@@ -84,17 +76,17 @@ TEST(After, AHoldAndTheWaitForOthersAreIndependent) {
   SimDaemon daemon("fifo", "4xV100");
   const std::size_t first = daemon.submit({"work", "10000"});
   const std::size_t next = daemon.submit({"work", "100000"}, 1, kAnn, {{"after", {first}}});
-  EXPECT_EQ(act(daemon, next, "release"), 409);
-  EXPECT_EQ(act(daemon, next, "hold"), 200);
+  EXPECT_EQ(daemon.act(next, "release"), 409);
+  EXPECT_EQ(daemon.act(next, "hold"), 200);
   daemon.run_to(20);
   daemon.fail(Outage::kPower);
   EXPECT_EQ(daemon.state(next), "held");
-  EXPECT_NE(why(daemon, next).find("its user holds it"), std::string::npos) << why(daemon, next);
-  EXPECT_EQ(act(daemon, next, "release"), 200);
+  EXPECT_NE(daemon.why(next).find("its user holds it"), std::string::npos) << daemon.why(next);
+  EXPECT_EQ(daemon.act(next, "release"), 200);
   daemon.run_to(40);
   EXPECT_EQ(daemon.state(next), "running");
   // Its conditions are gone: this hold ends by a release alone.
-  EXPECT_EQ(act(daemon, next, "hold"), 200);
+  EXPECT_EQ(daemon.act(next, "hold"), 200);
   daemon.fail(Outage::kDaemon);
   daemon.run_to(60);
   EXPECT_EQ(daemon.state(next), "held");

@@ -59,7 +59,7 @@ TEST(Server, AJobWhoseHandlerSavesNothingMovesOnce) {
   daemon.fail(Outage::kDaemon);
   daemon.run_to(170);
   EXPECT_EQ(daemon.job(job)["moves"], false);
-  EXPECT_NE(why(daemon, job).find("after the last one its progress fell from 94989 to 65000 units"),
+  EXPECT_NE(why(daemon, job).find("after the last one its progress fell from 94989 to 69994 units"),
             std::string::npos)
       << why(daemon, job);
 }

@@ -94,5 +94,25 @@ TEST_F(Report, NotesOfThePolicyAreForThoseWhoAsk) {
   EXPECT_TRUE(has(why(daemon, job, "?verbose=1"), "fairlead notes: "));
 }
 
+TEST_F(Report, LogsAreKeptForSoLongAfterTheEnd) {
+  SimDaemon daemon("fifo", "4xV100");
+  const auto logs = [&] { return daemon.io.list("logs"); };
+  using Names = std::vector<std::string>;
+  daemon.submit({"work", "1000"});
+  daemon.submit({"work", "50000"});
+  daemon.submit({"work", "9000000"});
+  for (const char* name : {"logs/0.log", "logs/1.log", "logs/2.log"})
+    ASSERT_TRUE(daemon.io.write(name, "text"));
+  daemon.keep = seconds(100);
+  daemon.fail(Outage::kPower);
+  daemon.run_to(90);
+  EXPECT_EQ(logs(), (Names{"0.log", "1.log", "2.log"}));
+  daemon.run_to(110);
+  EXPECT_EQ(logs(), (Names{"1.log", "2.log"}));
+  daemon.fail(Outage::kDaemon, seconds(60));
+  daemon.run_to(300);
+  EXPECT_EQ(logs(), (Names{"2.log"}));
+}
+
 }  // namespace
 }  // namespace fairlead

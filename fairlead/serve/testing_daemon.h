@@ -33,6 +33,7 @@ class SimDaemon : public SimClients {
     auto opened = Server::open(io, {.machine = stand_in_machine(nodes_).value(),
                                     .policy = policy_,
                                     .grace = seconds(30),
+                                    .keep = keep,
                                     .http_address = "127.0.0.1:8080",
                                     .http_token = "secret"});
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
@@ -99,6 +100,11 @@ class SimDaemon : public SimClients {
     return nlohmann::json::parse(ask("GET", fmt::format("/v1/jobs/{}", id)).body);
   }
   std::string state(std::size_t id) { return job(id)["state"].get<std::string>(); }
+  std::string why(std::size_t id) { return ask("GET", fmt::format("/v1/jobs/{}/why", id)).body; }
+  // Asks as ann for a change of the job, for example "hold". Returns the status.
+  int act(std::size_t id, std::string_view verb) {
+    return ask("POST", fmt::format("/v1/jobs/{}/{}", id, verb)).status;
+  }
   // Returns the number of the job's live tasks, and how many of them are not frozen.
   std::pair<int, int> alive(std::size_t id) const {
     std::pair<int, int> count;
@@ -120,6 +126,7 @@ class SimDaemon : public SimClients {
   void closed(ConnectionId) override {}
 
   SimIo io{1, {}};
+  Duration keep{};  // option of the next daemon
   std::unique_ptr<Server> server;
   std::string raw;  // the bytes that came last
 

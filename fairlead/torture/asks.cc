@@ -135,6 +135,11 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   }
   if (job.work.retries > 0) body += fmt::format(R"(,"retries":{})", job.work.retries);
   if (plan_.has_orders) body += conditions(rng, job);
+  if (plan_.has_orders && rng.below(2) == 0) {
+    constexpr std::array<std::string_view, 3> kPriorities = {"low", "normal", "high"};
+    job.priority = small(rng, 3);
+    body += fmt::format(R"(,"priority":"{}")", kPriorities[job.priority]);
+  }
   promises_.by_name[job.name] = promises_.submissions.size();
   promises_.submissions.push_back(job);
   if (plan_.has_orders && rng.below(8) == 0) body += tasks(rng, ask, std::move(job));
@@ -192,10 +197,21 @@ SimWork Asks::work(Rng& rng) const {
 
 Ask Asks::tickets(Rng& rng) const {
   const Asker whose{.uid = kFirstUid + small(rng, plan_.users)};
+  if (plan_.has_orders && rng.below(2) == 0)
+    return limit(whose.name(), small(rng, cluster().gpus + 1));
   Ask ask{.kind = Kind::kTickets, .user = whose.name(), .tickets = scaled(rng, 1000)};
   ask.bytes =
       http_request("PUT", "/v1/users/" + ask.user, fmt::format(R"({{"tickets":{}}})", ask.tickets));
   return ask;
+}
+
+Ask Asks::limit(std::string user, std::uint32_t gpus_max) const {
+  std::string bytes =
+      http_request("PUT", "/v1/users/" + user, fmt::format(R"({{"max_gpus":{}}})", gpus_max));
+  return {.kind = Kind::kLimit,
+          .bytes = std::move(bytes),
+          .user = std::move(user),
+          .gpus_max = gpus_max};
 }
 
 Ask Asks::read(Rng& rng) const {

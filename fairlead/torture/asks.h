@@ -23,6 +23,7 @@ struct Ask {
     kJob,
     kEnd,  // waits for the end of the job
     kTickets,
+    kLimit,  // the number of GPUs that a user may have
     kCordon,
     kRead,     // an existing resource
     kNowhere,  // a resource that does not exist
@@ -37,8 +38,9 @@ struct Ask {
   std::uint32_t at_once = 0;       // for kSubmit: of the tasks; 0: all
   std::optional<bool> is_valid{};  // for kSubmit: whether it must be accepted, if known
   JobId job{};                     // for requests about a job
-  std::string user{};              // for kTickets
+  std::string user{};              // for kTickets and kLimit
   std::int64_t tickets = 0;
+  std::uint32_t gpus_max = 0;  // for kLimit; 0: any number
 };
 
 // The sender of a request: administrators have the uid 0.
@@ -57,6 +59,7 @@ class Asks {
   Ask draw(Rng& rng, Asker asker);
 
   Ask about_job(Ask::Kind kind, JobId job) const;
+  Ask limit(std::string user, std::uint32_t gpus_max) const;
   Ask uncordon(std::string_view node) const;
   Ask sweep() const;
 

@@ -89,6 +89,7 @@ void Clients::sweep() {
   for (const std::string& node : plan_.machine.cluster.node_names) {
     asks.push_back(asks_.uncordon(node));
   }
+  for (const auto& [user, asked] : promises_.limits_asked) asks.push_back(asks_.limit(user, 0));
   asks.push_back(asks_.sweep());
   const bool is_asked = ask({.uid = 0}, std::move(asks), rng, false);
   if (!is_finishing_) io_.wake(kSweep, io_.time() + (is_asked ? kSweepEvery : seconds(5)));
@@ -166,6 +167,10 @@ void Clients::note_asked(const Ask& ask) {
     promises_.tickets.erase(ask.user);
     promises_.tickets_asked[ask.user].add();
   }
+  if (ask.kind == Kind::kLimit) {
+    promises_.limits.erase(ask.user);
+    promises_.limits_asked[ask.user].add();
+  }
 }
 
 void Clients::received(ConnectionId connection, std::string_view bytes) {
@@ -211,6 +216,7 @@ void Clients::on_answer(const Exchange& exchange, const Ask& ask, const HttpMess
     case Kind::kHold:
     case Kind::kRelease:
     case Kind::kTickets:
+    case Kind::kLimit:
     case Kind::kCordon:
       return on_changed(exchange, ask, answer);
     case Kind::kJob:
@@ -264,7 +270,8 @@ bool Clients::owns(Asker asker, JobId job) const {
 }
 
 void Clients::on_changed(const Exchange& exchange, const Ask& ask, const HttpMessage& answer) {
-  const bool is_operators = ask.kind == Kind::kTickets || ask.kind == Kind::kCordon;
+  const bool is_operators =
+      ask.kind == Kind::kTickets || ask.kind == Kind::kLimit || ask.kind == Kind::kCordon;
   const bool may = exchange.asker.is_admin() ||
                    (!is_operators &&
                     (owns(exchange.asker, ask.job) || !promises_.acknowledged.contains(ask.job)));
@@ -285,6 +292,8 @@ void Clients::note_changed(const Ask& ask, bool is_done) {
   if (ask.kind == Kind::kTickets && promises_.tickets_asked[ask.user].settle() && is_done) {
     promises_.tickets[ask.user] = ask.tickets;
   }
+  if (ask.kind == Kind::kLimit && promises_.limits_asked[ask.user].settle() && is_done)
+    promises_.limits[ask.user] = ask.gpus_max;
   if (ask.kind != Kind::kHold && ask.kind != Kind::kRelease) return;
   const bool is_settled = promises_.holds_asked[ask.job].settle();
   if (is_settled && is_done && ask.kind == Kind::kHold) promises_.held.insert(ask.job);

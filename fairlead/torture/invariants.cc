@@ -15,6 +15,9 @@ namespace fairlead {
 namespace {
 
 constexpr const char* kJournal = "journal.flj";
+// Steps after which a job has left its GPUs for one of a higher priority: the policy decides, the daemon sees that the
+// job still waits, and the engine has the hold.
+constexpr int kStepsToLeave = 3;
 
 std::string text(TaskId id) {
   return fmt::format("the task of job {} run {}", id.job.row(), id.run);
@@ -59,6 +62,7 @@ std::string Invariants::after_step(const Tables& tables) {
     if (std::string what = check_gpus(task); !what.empty()) return what;
   }
   if (std::string what = check_arrays(tables); !what.empty()) return what;
+  if (std::string what = check_priorities(tables); !what.empty()) return what;
   return check_told(tables);
 }
 
@@ -87,6 +91,53 @@ std::string Invariants::check_arrays(const Tables& tables) const {
       return fmt::format("{} tasks of jobs {} to {} are released, not {}", released,
                          array.first.row(), array.last.row(), array.at_once);
     }
+  }
+  return "";
+}
+
+bool Invariants::waits_before(const Tables& tables, JobId job, JobId lower) const {
+  const auto priority = [&](JobId of) {
+    const auto known = promises_.acknowledged.find(of);
+    return known == promises_.acknowledged.end()
+               ? std::nullopt
+               : std::optional(promises_.submissions[known->second].priority);
+  };
+  const auto high = priority(job);
+  const auto low = priority(lower);
+  if (tables.jobs.user[job] != tables.jobs.user[lower] || !high || !low || *high <= *low)
+    return false;
+  std::uint32_t gpus = 0;
+  for (const NodeId node : ids<NodeId>(cluster_.nodes())) {
+    if ((tables.jobs.types[job] & type_bit(cluster_.node_type[node])) != 0)
+      gpus += static_cast<std::uint32_t>(std::popcount(tables.nodes[node].usable()));
+  }
+  return gpus >= tables.jobs.gpus[job];
+}
+
+std::string Invariants::check_priorities(const Tables& tables) {
+  std::map<JobId, int> runs_first;
+  for (const JobId lower : tables.running.members()) {
+    for (const JobId job : tables.waiting.members()) {
+      if (!waits_before(tables, job, lower)) continue;
+      const auto before = runs_first_.find(lower);
+      runs_first[lower] = before == runs_first_.end() ? 1 : before->second + 1;
+      if (runs_first[lower] > kStepsToLeave)
+        return fmt::format("job {} runs, but job {} waits and has a higher priority", lower.row(),
+                           job.row());
+      break;
+    }
+  }
+  runs_first_ = std::move(runs_first);
+  return "";
+}
+
+std::string Invariants::check_limits(const Tables& tables) const {
+  std::map<std::string_view, std::uint32_t> gpus;
+  for (const JobId job : tables.running.members())
+    gpus[tables.users.names[tables.jobs.user[job]]] += tables.jobs.allocated_gpus[job];
+  for (const auto& [user, most] : promises_.limits) {
+    if (most > 0 && gpus[user] > most)
+      return fmt::format("{} has {} GPUs, and may have {}", user, gpus[user], most);
   }
   return "";
 }
@@ -161,6 +212,7 @@ std::vector<std::uint32_t> Invariants::gpus_of(const Tables& tables, JobId job) 
 }
 
 std::string Invariants::check_told(const Tables& tables) const {
+  if (std::string what = check_limits(tables); !what.empty()) return what;
   for (const auto& [job, submission] : promises_.acknowledged) {
     if (std::string what = check_acknowledged(tables, job, submission); !what.empty()) return what;
   }
@@ -219,7 +271,8 @@ bool Invariants::can_have_ended(const Tables& tables, JobId job, const Submitted
   }
 }
 
-std::string Invariants::after_open(const Tables& tables) const {
+std::string Invariants::after_open(const Tables& tables) {
+  runs_first_.clear();
   std::set<std::string_view> names;
   for (JobId job : ids<JobId>(tables.jobs.size())) {
     if (!tables.jobs.has(job)) continue;
@@ -244,7 +297,7 @@ std::string Invariants::after_open(const Tables& tables) const {
   return differs.empty() ? "" : "the tables are not the fold of the journal: " + differs;
 }
 
-std::string Invariants::at_end(const Tables& tables) const {
+std::string Invariants::at_end(const Tables& tables) {
   if (std::string what = after_open(tables); !what.empty()) return what;
   for (JobId job : ids<JobId>(tables.jobs.size())) {
     if (tables.jobs.is_here(job)) {

@@ -17,17 +17,20 @@
 //  9. a job whose start failed is released once it may be tried again;
 // 10. a job starts only after the jobs that have to end before, and at most so many tasks of an array are released
 //     and unfinished;
-// 11. the journal is a possible one, and the tables are its fold.
+// 11. a user's jobs have no more GPUs at once than the user's limit;
+// 12. a job that runs leaves its GPUs soon if one of its user with a higher priority waits;
+// 13. the journal is a possible one, and the tables are its fold.
 //
 // They hold between two steps of the daemon.
 //
-// Costs: after_step O(tasks); the others O(records).
+// Costs: after_step O(tasks + running x waiting jobs); the others O(records).
 #pragma once
 
 #include "fairlead/engine/tables.h"
 #include "fairlead/torture/promises.h"
 #include "fairlead/torture/world_plan.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,9 +44,9 @@ class Invariants {
   // Each check returns a violated invariant, or an empty text.
   std::string after_step(const Tables& tables);
   // Checks a daemon that has just been opened, including its state from the one before.
-  std::string after_open(const Tables& tables) const;
+  std::string after_open(const Tables& tables);
   // All jobs have ended.
-  std::string at_end(const Tables& tables) const;
+  std::string at_end(const Tables& tables);
 
  private:
   std::string check_told(const Tables& tables) const;
@@ -54,6 +57,10 @@ class Invariants {
   std::string check_gpus(const SimTask& task);
   std::string check_after(const Tables& tables, JobId job) const;
   std::string check_arrays(const Tables& tables) const;
+  // Returns whether a waiting job has a higher priority than another one of its user, and the machine can run it now.
+  bool waits_before(const Tables& tables, JobId job, JobId lower) const;
+  std::string check_priorities(const Tables& tables);
+  std::string check_limits(const Tables& tables) const;
   std::string check_work(const Tables& tables, const SimTask& task) const;
   std::vector<std::uint32_t> gpus_of(const Tables& tables, JobId job) const;
 
@@ -63,6 +70,8 @@ class Invariants {
   std::vector<TaskId> runs_on_;  // by GPU of the machine
   std::vector<std::uint64_t> seen_at_;
   std::uint64_t steps_ = 0;
+  // Jobs that run while one of a higher priority waits, with the number of steps since then.
+  std::map<JobId, int> runs_first_;
 };
 
 }  // namespace fairlead

@@ -22,6 +22,7 @@ struct Submitted {
   std::uint32_t copies_max = 1;  // 0: any number
   SimWork work;
   Duration limit{};              // zero: none
+  std::uint32_t priority = 1;    // 0: low, 2: high
   std::vector<JobId> after{};    // that must end before it starts,
   bool needs_good_ends = false;  // and well
   std::optional<JobId> acknowledged{};
@@ -45,6 +46,7 @@ struct Promises {
   // The last acknowledged values that no later request contests.
   std::set<JobId> held;
   std::map<std::string, std::int64_t> tickets;  // tickets of users
+  std::map<std::string, std::uint32_t> limits;  // GPUs of users at once; 0: any number
   // Changes of one of these that are under way, or were and it is not known what became of them.
   struct Asked {
     int count = 0;
@@ -55,6 +57,7 @@ struct Promises {
   };
   std::map<JobId, Asked> holds_asked;
   std::map<std::string, Asked> tickets_asked;
+  std::map<std::string, Asked> limits_asked;
   // The first thing that a client found wrong; empty: nothing.
   std::string problem;
 

@@ -148,16 +148,17 @@ class Local : public Subject, private SimClients {
     const Jobs& jobs = scene_.workload.jobs;
     const Duration work = scene_.workload.durations[job];
     const char* on_term = row % 3 == 0 ? "term=ignore" : "term=checkpoint:500";
-    tasks_->add(
-        job, {.command = {"work", fmt::format("{}", work.ms), "every=1", on_term}, .folder = "/"},
-        0);
-    inbox_.add(JobSpec{.job = job,
+    const JobSpec spec{.job = job,
                        .user = jobs.user[job],
                        .name = scene_.workload.names[job],
                        .gpus = jobs.gpus[job],
                        .gpus_min = jobs.gpus[job],
                        .gpus_max = jobs.gpus[job],
-                       .task_gpus = jobs.task_gpus[job]});
+                       .task_gpus = jobs.task_gpus[job]};
+    inbox_.add(spec);
+    tasks_->add_new(
+        spec, {.command = {"work", fmt::format("{}", work.ms), "every=1", on_term}, .folder = "/"},
+        0);
     io_.connect({});  // what is in the inbox came through the door
   }
   void received(ConnectionId /*connection*/, std::string_view /*bytes*/) override {}

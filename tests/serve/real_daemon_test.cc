@@ -164,6 +164,35 @@ TEST_F(RealDaemon, JobsStartAfterOthersAndSweepsHaveTheirValues) {
   EXPECT_NE(past.out.find("GPU-hours in all"), std::string::npos);
 }
 
+TEST_F(RealDaemon, AJobOfAHigherPriorityTakesTheGpusOfItsUsersOthers) {
+  const char* const low =
+      "submit --priority low -g 2 --types V100 -- sh -c 'mkfifo pipe; read line < pipe; echo "
+      "$line'";
+  ASSERT_EQ(ask(low).out, "0\n");
+  const Ended opened = ask("run -- sh -c 'until [ -p pipe ]; do :; done'");
+  EXPECT_EQ(opened.exit_code, 0) << opened.errors;
+  const Ended high = ask("run --priority high -g 2 --types V100 -- echo first");
+  EXPECT_EQ(high.out, "first\n") << high.errors;
+  write("pipe", "hello\n");
+  EXPECT_EQ(ask("logs -f 0").out, "hello\n");
+}
+
+TEST_F(RealDaemon, ALimitOfAUserIsNamed) {
+  ASSERT_EQ(ask("submit -- true").out, "0\n");
+  const json users = json::parse(ask("users --json").out, nullptr, false);
+  const auto name = users["users"][0]["name"].get<std::string>();
+  EXPECT_EQ(ask("users set " + name + " max-gpus 1").errors, "");
+  EXPECT_NE(ask("users").out.find("MAX GPUS"), std::string::npos);
+  EXPECT_EQ(ask("submit -g 2 -- true").out, "1\n");
+  const std::string why = ask("why 1").out;
+  EXPECT_NE(why.find("may have 2 GPUs at once; the limit is 1"), std::string::npos) << why;
+  stop();
+  start();
+  EXPECT_NE(ask("why 1").out.find("the limit is 1"), std::string::npos);
+  EXPECT_EQ(ask("users set " + name + " max-gpus 0").errors, "");
+  EXPECT_EQ(ask("logs -f 1").errors, "fairlead: job 1 finished\n");
+}
+
 TEST_F(RealDaemon, AJobGoesOnWithoutItsDaemon) {
   ASSERT_EQ(ask("submit -- sh -c 'echo started; mkfifo pipe; read line < pipe; echo $line'").out,
             "0\n");

@@ -1,0 +1,68 @@
+#include "fairlead/local/start_order.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace fairlead {
+namespace {
+
+using State = OrderedJob::State;
+
+// The first jobs that keep GPUs from jobs of a lower priority; null: there is none.
+struct First {
+  const OrderedJob* here = nullptr;
+  const OrderedJob* waits = nullptr;
+  const OrderedJob* still_waits = nullptr;  // after a decision
+
+  void add(const OrderedJob& one, bool is_full) {
+    if (!one.can_run || one.state == State::kRetries) return;
+    if (here == nullptr) here = &one;
+    if (one.state == State::kRuns && !is_full) return;
+    if (waits == nullptr) waits = &one;
+    if (still_waits == nullptr && (is_full || one.state == State::kWaits)) still_waits = &one;
+  }
+
+  // Returns the job for which that one must not have GPUs; null: there is none.
+  const OrderedJob* before(const OrderedJob& one, const TakeIdle& take_idle) const {
+    const auto is_before = [&](const OrderedJob* first) {
+      return first != nullptr && first->priority > one.priority;
+    };
+    if (is_before(still_waits)) return still_waits;
+    if (one.state == State::kRuns) return nullptr;
+    if (is_before(waits)) return waits;
+    return is_before(here) && !take_idle(one.job) ? here : nullptr;
+  }
+};
+
+}  // namespace
+
+std::map<JobId, StartBlock> start_order(std::vector<OrderedJob> jobs, std::uint32_t gpus_max,
+                                        const TakeIdle& take_idle) {
+  std::ranges::sort(jobs, {}, [](const OrderedJob& one) {
+    return std::tuple(-static_cast<int>(one.priority), one.state == State::kHeld, one.job);
+  });
+  std::map<JobId, StartBlock> blocked;
+  First first;
+  std::uint64_t used = 0;
+  bool is_full = false;
+  for (const OrderedJob& one : jobs) {
+    if (const OrderedJob* by = first.before(one, take_idle)) {
+      blocked[one.job] = {.cause = StartBlock::Cause::kPriority, .by = by->job};
+      continue;
+    }
+    if (gpus_max > 0 && one.gpus > gpus_max) {
+      blocked[one.job] = {.cause = StartBlock::Cause::kTooLarge};
+      continue;
+    }
+    is_full = is_full || (gpus_max > 0 && used + one.gpus > gpus_max);
+    if (is_full) {
+      blocked[one.job] = {.cause = StartBlock::Cause::kLimit};
+    } else {
+      used += one.gpus;
+    }
+    first.add(one, is_full);
+  }
+  return blocked;
+}
+
+}  // namespace fairlead

@@ -1,0 +1,58 @@
+// The order in which the jobs of one user may start: by their priorities, and within the user's limit of GPUs.
+//
+// Both are rules among the jobs of one user, so that no policy needs to know of them: jobs that may not have GPUs now are
+// held (docs/decisions/0056-priorities-and-limits-are-holds.md).
+#pragma once
+
+#include "fairlead/base/ids.h"
+#include "fairlead/local/submission.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace fairlead {
+
+// A job that its user does not hold and that has no condition left.
+struct OrderedJob {
+  JobId job;
+  Priority priority = Priority::kNormal;
+  std::uint32_t gpus = 1;  // that it may have at once
+  enum class State : std::uint8_t {
+    kHeld,     // it was held so far, or is new
+    kWaits,    // for GPUs, after a decision of the policy
+    kRuns,     // it has GPUs
+    kRetries,  // its start failed and will be tried again
+  };
+  State state = State::kHeld;
+  bool can_run = true;  // the machine has enough GPUs of its types in service
+};
+
+// Why a job is held.
+struct StartBlock {
+  enum class Cause : std::uint8_t {
+    kPriority,  // the job `by` has a higher priority
+    kLimit,     // other jobs have the GPUs of the limit
+    kTooLarge,  // it may have more GPUs than the limit
+  };
+  Cause cause = Cause::kLimit;
+  JobId by{};
+};
+
+// Takes the GPUs of a job out of the idle ones. False: too few are idle, and nothing was taken.
+using TakeIdle = std::function<bool(JobId)>;
+
+// Returns the jobs that must not have GPUs now. `gpus_max`: of the user's jobs together; 0: any number.
+//
+// A job counts against the limit from its release to its end. The jobs of a higher priority come first, then the released
+// ones, then the older ones. None passes a job that the limit holds back, so a wide gang gets its turn.
+//
+// While a job waits, none of a lower priority may have GPUs; but one that runs keeps them until the policy has decided once
+// without giving the higher one any. While a job runs, jobs of a lower priority may take idle GPUs alone: a policy that
+// has to choose among jobs of one user knows no priorities. A job that the machine cannot run now does not count.
+// O(jobs log).
+std::map<JobId, StartBlock> start_order(std::vector<OrderedJob> jobs, std::uint32_t gpus_max,
+                                        const TakeIdle& take_idle);
+
+}  // namespace fairlead

@@ -1,0 +1,218 @@
+// Priorities and limits of the jobs of a user, on a machine in memory.
+
+#include "fairlead/serve/testing_daemon.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace fairlead {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t kRoot = 0;
+const json kHigh = {{"priority", "high"}};
+const json kLow = {{"priority", "low"}};
+
+int limit(SimDaemon& daemon, const char* user, int gpus, std::uint32_t uid = kRoot) {
+  return daemon.ask("PUT", fmt::format("/v1/users/{}", user), {{"max_gpus", gpus}}, uid).status;
+}
+
+std::uint32_t gpus_of(const SimDaemon& daemon, std::uint32_t uid) {
+  const Tables& tables = daemon.server->tables();
+  std::uint32_t gpus = 0;
+  for (const JobId job : tables.running.members()) {
+    if (tables.users.names[tables.jobs.user[job]] == fmt::format("user{}", uid))
+      gpus += tables.jobs.allocated_gpus[job];
+  }
+  return gpus;
+}
+
+TEST(Priority, AHighJobGoesFirstAndItsUsersLowJobsContinueAfterIt) {
+  for (const char* policy : {"fifo", "gandiva-fair:quantum_s=60", "fairlead:resident=true"}) {
+    SimDaemon daemon(policy, "2xV100");
+    const std::size_t low = daemon.submit({"work", "100000"}, 1, kAnn, kLow);
+    const std::size_t usual = daemon.submit({"work", "100000"});
+    daemon.run_to(10);
+    EXPECT_EQ(daemon.state(low), "running") << policy;
+    const std::size_t high = daemon.submit({"work", "20000"}, 1, kAnn, kHigh);
+    daemon.run_to(12);
+    EXPECT_EQ(daemon.state(high), "running") << policy;
+    daemon.run_to(400);
+    for (const std::size_t job : {low, usual, high}) EXPECT_EQ(daemon.state(job), "finished");
+  }
+}
+
+TEST(Priority, WhyAndPsNameTheJobAlsoAfterARestart) {
+  SimDaemon daemon("fifo", "2xV100");
+  daemon.submit({"work", "100000"}, 1, kBob);
+  const std::size_t low = daemon.submit({"work", "10000"}, 1, kAnn, kLow);
+  daemon.run_to(5);
+  const std::size_t gang = daemon.submit({"work", "10000"}, 2, kAnn);
+  daemon.run_to(6);
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(daemon.state(low), "held");
+    EXPECT_EQ(daemon.job(low)["reason"],
+              fmt::format("after job {}, which has a higher priority", gang));
+    EXPECT_EQ(daemon.job(low)["priority"], "low");
+    EXPECT_NE(daemon.why(low).find("it starts after job 2, which has a higher priority."),
+              std::string::npos)
+        << daemon.why(low);
+    EXPECT_EQ(daemon.act(low, "release"), 409);
+    daemon.fail(Outage::kPower);
+  }
+  daemon.run_to(400);
+  EXPECT_EQ(daemon.state(gang), "finished");
+  EXPECT_EQ(daemon.state(low), "finished");
+}
+
+TEST(Priority, AWideGangIsNotStarvedByItsUsersSmallJobs) {
+  SimDaemon daemon("fairlead:resident=true", "4xV100");
+  for (int i = 0; i < 12; ++i) daemon.submit({"work", "100000"}, 1, kAnn, kLow);
+  daemon.run_to(10);
+  const std::size_t gang = daemon.submit({"work", "50000"}, 4, kAnn, kHigh);
+  daemon.run_to(70);
+  EXPECT_EQ(daemon.state(gang), "finished");
+}
+
+TEST(Priority, LowJobsTakeIdleGpusBesideAHighJob) {
+  SimDaemon daemon("fairlead:resident=true", "4xV100");
+  const std::size_t high = daemon.submit({"work", "100000"}, 2, kAnn, kHigh);
+  std::vector<std::size_t> low;
+  for (int i = 0; i < 3; ++i) low.push_back(daemon.submit({"work", "30000"}, 1, kAnn, kLow));
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.state(high), "running");
+  EXPECT_EQ(daemon.state(low[1]), "running");
+  EXPECT_EQ(daemon.state(low[2]), "held");
+  daemon.run_to(90);
+  EXPECT_EQ(daemon.state(low[2]), "finished");
+  EXPECT_EQ(daemon.state(high), "running");
+}
+
+TEST(Priority, JobsSeldomLeaveGpusAgainIfOtherUsersWantThem) {
+  for (const char* policy : {"gandiva-fair:quantum_s=60,resident=true", "fairlead:resident=true"}) {
+    SimDaemon daemon(policy, "4xV100");
+    const std::size_t high = daemon.submit({"work", "1200000"}, 1, kAnn, kHigh);
+    for (int i = 0; i < 4; ++i) daemon.submit({"work", "9000000"}, 1, kAnn, kLow);
+    for (int i = 0; i < 4; ++i) daemon.submit({"work", "9000000"}, 1, kBob);
+    daemon.run_to(2400);
+    // Each turn of a policy has some records.
+    EXPECT_LT(daemon.server->records(), 500U) << policy;
+    EXPECT_EQ(daemon.state(high), "finished") << policy;
+  }
+}
+
+TEST(Priority, OtherUsersAreNotConcerned) {
+  SimDaemon daemon("fifo", "1xV100");
+  const std::size_t bobs = daemon.submit({"work", "10000"}, 1, kBob, kLow);
+  const std::size_t anns = daemon.submit({"work", "10000"}, 1, kAnn, kHigh);
+  daemon.run_to(5);
+  EXPECT_EQ(daemon.state(bobs), "running");
+  EXPECT_EQ(daemon.state(anns), "waiting");
+}
+
+TEST(Priority, AHoldIsTheUsersWhateverTheOrderIs) {
+  SimDaemon daemon("fifo", "1xV100");
+  const std::size_t high = daemon.submit({"work", "20000"}, 1, kAnn, kHigh);
+  const std::size_t wide = daemon.submit({"work", "20000"}, 1, kAnn, kHigh);
+  const std::size_t low = daemon.submit({"work", "20000"}, 1, kAnn, kLow);
+  EXPECT_EQ(daemon.state(low), "held");
+  EXPECT_EQ(daemon.act(low, "hold"), 200);
+  EXPECT_EQ(daemon.act(wide, "hold"), 200);
+  daemon.fail(Outage::kPower);
+  daemon.run_to(60);
+  EXPECT_EQ(daemon.state(high), "finished");
+  EXPECT_EQ(daemon.state(low), "held");
+  EXPECT_NE(daemon.why(low).find("its user holds it"), std::string::npos) << daemon.why(low);
+  EXPECT_EQ(daemon.act(low, "release"), 200);
+  daemon.run_to(62);
+  EXPECT_EQ(daemon.state(low), "running");
+  EXPECT_EQ(daemon.act(wide, "release"), 200);
+  daemon.run_to(64);
+  EXPECT_EQ(daemon.state(wide), "running");
+  EXPECT_EQ(daemon.state(low), "held");
+}
+
+TEST(Priority, AHoldOfAnOlderDaemonStaysTheUsers) {
+  SimDaemon daemon("fifo", "2xV100");
+  const std::size_t held = daemon.submit({"work", "10000"});
+  EXPECT_EQ(daemon.act(held, "hold"), 200);
+  json file = json::parse(daemon.io.read("jobs/0").value());
+  file.erase("priority");  // the file and the journal of an older daemon
+  file["is_held"] = false;
+  ASSERT_TRUE(daemon.io.write("jobs/0", file.dump()));
+  for (int life = 0; life < 2; ++life) {
+    daemon.fail(Outage::kPower);
+    daemon.run_to(30 + 30 * life);
+    EXPECT_EQ(daemon.state(held), "held");
+  }
+  EXPECT_EQ(daemon.act(held, "release"), 200);
+  daemon.run_to(100);
+  EXPECT_EQ(daemon.state(held), "finished");
+}
+
+TEST(MaxGpus, AUserNeverHasMoreGpusAtOnceAndWhyNamesTheLimit) {
+  SimDaemon daemon("fairlead:resident=true", "4xV100");
+  EXPECT_EQ(limit(daemon, "user1000", 2, kAnn), 403);
+  EXPECT_EQ(limit(daemon, "user1000", 2), 200);
+  std::vector<std::size_t> jobs;
+  for (int i = 0; i < 4; ++i) jobs.push_back(daemon.submit({"work", "20000"}));
+  const std::size_t bobs = daemon.submit({"work", "20000"}, 2, kBob);
+  const std::size_t wide = daemon.submit({"work", "1000"}, 3);
+  for (int s = 1; s < 100; s += 3) {
+    if (s == 10) daemon.fail(Outage::kPower);
+    daemon.run_to(s);
+    EXPECT_LE(gpus_of(daemon, kAnn), 2U) << s;
+    if (s == 4) {
+      EXPECT_EQ(daemon.job(jobs[3])["reason"],
+                "when other jobs of user1000 leave room in the limit of 2 GPUs");
+      EXPECT_EQ(daemon.state(bobs), "running");
+    }
+  }
+  for (const std::size_t job : jobs) EXPECT_EQ(daemon.state(job), "finished");
+  EXPECT_NE(
+      daemon.why(wide).find("it starts when user1000 may have 3 GPUs at once; the limit is 2."),
+      std::string::npos)
+      << daemon.why(wide);
+  const json users = json::parse(daemon.ask("GET", "/v1/users").body)["users"];
+  EXPECT_EQ(users[0]["max_gpus"], 2);
+  EXPECT_EQ(users[1]["max_gpus"], nullptr);
+  EXPECT_EQ(limit(daemon, "user1000", 0), 200);
+  daemon.run_to(120);
+  EXPECT_EQ(daemon.state(wide), "finished");
+}
+
+TEST(Priority, AJobThatIsOverAndStillEndsHasNoCondition) {
+  SimDaemon daemon("fifo", "1xV100");
+  const std::size_t job = daemon.submit({"work", "100000", "term=ignore"}, 1, kAnn, kHigh);
+  daemon.run_to(5);
+  EXPECT_EQ(daemon.act(job, "cancel"), 200);
+  daemon.fail(Outage::kDaemon);
+  EXPECT_EQ(daemon.state(job), "cancelled");
+  EXPECT_NE(daemon.why(job).find("its processes are still ending"), std::string::npos)
+      << daemon.why(job);
+}
+
+TEST(MaxGpus, ALowerLimitTakesGpusAtOnce) {
+  SimDaemon daemon("fifo", "4xV100");
+  for (int i = 0; i < 4; ++i) daemon.submit({"work", "100000"});
+  daemon.run_to(5);
+  EXPECT_EQ(gpus_of(daemon, kAnn), 4U);
+  EXPECT_EQ(limit(daemon, "user1000", 1), 200);
+  EXPECT_EQ(gpus_of(daemon, kAnn), 1U);
+  EXPECT_EQ(daemon.ask("PUT", "/v1/users/user1000", {{"max_gpus", -1}}, kRoot).status, 400);
+  EXPECT_EQ(daemon.ask("PUT", "/v1/users/user1000", json::object(), kRoot).status, 400);
+}
+
+TEST(MaxGpus, TheCopiesOfAJobCountTogether) {
+  SimDaemon daemon("hadare", "1xV100,1xK80,1xT4");
+  EXPECT_EQ(limit(daemon, "user1000", 2), 200);
+  const std::size_t all = daemon.submit({"work", "1000"}, 1, kAnn, {{"copies_max", 0}});
+  const std::size_t two = daemon.submit({"work", "1000"}, 1, kAnn, {{"copies_max", 2}});
+  daemon.run_to(30);
+  EXPECT_EQ(daemon.state(all), "held");
+  EXPECT_EQ(daemon.state(two), "finished");
+}
+
+}  // namespace
+}  // namespace fairlead
