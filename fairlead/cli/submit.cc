@@ -195,6 +195,15 @@ Status put_spans(const Flags& flags, json& request) {
   return {};
 }
 
+Status put_moves(const Flags& flags, json& request) {
+  if (!flags.moves.empty())
+    request["pinned"] = std::ranges::find(kMoves, flags.moves) - kMoves.begin();
+  if (flags.checkpoint_every.empty()) return {};
+  FL_TRY_ASSIGN(every_s, parse_span_s(flags.checkpoint_every));
+  request["checkpoint_every_s"] = std::llround(every_s);
+  return {};
+}
+
 Result<std::string> present_folder() {
   std::error_code error;
   std::string folder = std::filesystem::current_path(error).string();
@@ -223,12 +232,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
                   {"gpus", flags.gpus},       {"processes", flags.processes},
                   {"retries", flags.retries}, {"copies_max", copies}};
   if (!flags.types.empty()) request["types"] = flags.types;
-  if (!flags.moves.empty())
-    request["pinned"] = std::ranges::find(kMoves, flags.moves) - kMoves.begin();
-  if (!flags.checkpoint_every.empty()) {
-    FL_TRY_ASSIGN(every_s, parse_span_s(flags.checkpoint_every));
-    request["checkpoint_every_s"] = std::llround(every_s);
-  }
+  FL_TRY(put_moves(flags, request));
   FL_TRY(put_spans(flags, request));
   if (!flags.priority.empty()) request["priority"] = flags.priority;
   if (flags.has_no_hook) request["hook"] = false;
