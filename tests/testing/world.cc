@@ -300,8 +300,9 @@ std::vector<std::string> policy_variants() {
 }
 
 bool may_deadlock(std::string_view variant) {
-  return variant.starts_with("kube:gang=false") || variant.starts_with("gavel") ||
-         variant.starts_with("optimus");
+  const bool is_gavel_in_racks =
+      variant.starts_with("gavel") && variant.find("placement=yarn") != std::string_view::npos;
+  return variant.starts_with("kube:gang=false") || is_gavel_in_racks;
 }
 
 }  // namespace fairlead

@@ -112,8 +112,8 @@ World random_world(std::uint64_t seed);
 std::vector<std::string> policy_variants();
 
 // Returns true if jobs of the variant may wait for ever although they could be placed: pods that are
-// bound one by one wait for each other; gavel and optimus choose a GPU type by its number of GPUs, also
-// for a job that requires a level within which that type has too few (docs/reliability.md).
+// bound one by one wait for each other; gavel with placement=yarn may choose a GPU type of which no rack has
+// enough (docs/reliability.md).
 bool may_deadlock(std::string_view variant);
 
 }  // namespace fairlead

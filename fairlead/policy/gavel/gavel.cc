@@ -15,6 +15,7 @@
 #include "fairlead/base/archive.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
+#include "fairlead/model/levels.h"
 #include "fairlead/model/step.h"
 #include "fairlead/policy/gavel/objectives.h"
 #include "fairlead/policy/gavel/rounds.h"
@@ -183,14 +184,19 @@ void Gavel::find_capacity(const View& view, const Plan& plan) {
 }
 
 // Finds the throughputs of a gang as close together as possible, on one type; 0 if there are too
-// few GPUs.
+// few GPUs, or too few within the level that the job requires.
 void Gavel::find_throughputs(const View& view, std::size_t at) {
   const JobId job = rows_[at].job;
   const std::uint32_t gpus = gangs_[at];
+  const std::uint32_t task_gpus = view.jobs.task_gpus[job];
+  const Level required = view.jobs.closeness[job].required;
   for (GpuTypeId type : ids<GpuTypeId>(types())) {
-    const std::uint32_t room = view.cluster.room(type, view.jobs.task_gpus[job]);
-    const bool can_run = (view.jobs.types[job] & type_bit(type)) != 0 &&
-                         gpus <= std::min(capacity_[type.row()], room);
+    const std::uint32_t room = view.cluster.room(type, task_gpus);
+    const bool has_room =
+        gpus <= std::min(capacity_[type.row()], room) &&
+        (required == kAnywhere ||
+         has_room_within(view.cluster, required, type_bit(type), gpus, task_gpus));
+    const bool can_run = (view.jobs.types[job] & type_bit(type)) != 0 && has_room;
     throughputs_[at * types() + type.row()] =
         can_run ? view.speed.best_rate(job, type, gpus).value() : 0;
   }

@@ -81,10 +81,14 @@ ElasticJob smallest_gang(const View& view, JobId job) {
                   .gpus_max = jobs.gpus_max[job],
                   .task_gpus = jobs.task_gpus[job]};
   const std::uint32_t most = std::min(gang.gpus_max, view.cluster.gpus);
+  const Level required = jobs.closeness[job].required;
   for (; gang.gpus_min <= most; gang.gpus_min += gang.task_gpus) {
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
-      const bool fits = (jobs.types[job] & type_bit(type)) != 0 &&
-                        gang.gpus_min <= view.cluster.room(type, gang.task_gpus);
+      const bool fits =
+          (jobs.types[job] & type_bit(type)) != 0 &&
+          gang.gpus_min <= view.cluster.room(type, gang.task_gpus) &&
+          (required == kAnywhere ||
+           has_room_within(view.cluster, required, type_bit(type), gang.gpus_min, gang.task_gpus));
       if (fits && can_run(view, job, type, gang.gpus_min)) gang.types |= type_bit(type);
     }
     if (gang.types != 0) break;
