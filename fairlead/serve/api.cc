@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
@@ -209,12 +208,8 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
     until_end_.emplace(job, Due{connection, request.keep_alive});
     return std::nullopt;
   }
-  constexpr std::array<std::pair<std::string_view, EventKind>, 3> kVerbs = {
-      {{"/cancel", EventKind::kCancelled},
-       {"/hold", EventKind::kHeld},
-       {"/release", EventKind::kReleased}}};
-  const auto* known = std::ranges::find(kVerbs, verb, [](const auto& pair) { return pair.first; });
-  if (request.method != "POST" || known == kVerbs.end()) {
+  const bool is_known = verb == "/cancel" || verb == "/hold" || verb == "/release";
+  if (request.method != "POST" || !is_known) {
     return error_answer(404, fmt::format("no such thing: {}", request.path));
   }
   if (!may_change(peer, job)) {
@@ -223,8 +218,7 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
   if (!tables_.jobs.is_here(job)) {
     return error_answer(409, fmt::format("job {} is done", job.row()));
   }
-  if (known->second != EventKind::kCancelled)
-    return hold(connection, request, job, known->second == EventKind::kHeld);
+  if (verb != "/cancel") return hold(connection, request, job, verb == "/hold");
   inbox_.add({.kind = EventKind::kCancelled, .job = job});
   defer(connection, request);
   return std::nullopt;

@@ -98,10 +98,8 @@ class HadarAuction {
   using Weigh = std::function<void(std::vector<HadarBidder>& bidders, bool all)>;
   // Returns true if all jobs bid again for that new job, which gets no idle GPUs.
   using Interrupts = std::function<bool(JobId job)>;
-  // Makes one decision: chooses gangs if it is time, and asks for a wake-up for the next round. `all_bid`: all
-  // jobs bid now, between rounds too.
-  void decide(const View& view, Plan& plan, const Weigh& weigh, const Interrupts& interrupts,
-              bool all_bid = false);
+  // Makes one decision: chooses gangs if it is time, and asks for a wake-up for the next round.
+  void decide(const View& view, Plan& plan, const Weigh& weigh, const Interrupts& interrupts);
 
   // Returns true if the present decision starts a round.
   bool in_round() const { return in_round_; }
