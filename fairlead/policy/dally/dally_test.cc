@@ -362,6 +362,20 @@ TEST(Dally, WhoWasServedLessGoesFirstUnlessRestartsCostMore) {
   EXPECT_EQ(none.events(), (Lines{"0s j0 n0:4", "5000s j1 n0:4"}));
 }
 
+TEST(Dally, WhoHasLessLeftGoesFirstIfTheClassesAreByTheTimeLeft) {
+  // j0 leaves the first class by attained service after 2,500 s. By the time left, it is of the second at once.
+  const std::vector<Row> rows = {{.gpus = 4, .work = seconds(5000)},
+                                 {.submit = at_s(100), .gpus = 4, .work = seconds(200)}};
+  const Racks one{.racks = 1, .nodes = 1, .gpus = 4};
+  RackWorld attained(one, rows);
+  attained.run("dally:limits_gpu_s=10000");
+  EXPECT_EQ(attained.events(),
+            (Lines{"0s j0 n0:4", "2700s j0 stop", "2700s j1 n0:4", "2900s j0 n0:4"}));
+  RackWorld left(one, rows);
+  left.run("dally:limits_gpu_s=10000,classes=left");
+  EXPECT_EQ(left.events(), (Lines{"0s j0 n0:4", "300s j0 stop", "300s j1 n0:4", "500s j0 n0:4"}));
+}
+
 TEST(Dally, RefusesLimitsThatDoNotIncrease) {
   EXPECT_FALSE(parse_policy("dally:limits_gpu_s=60/60", 0)->make().has_value());
 }
@@ -384,11 +398,11 @@ std::vector<Row> drawn_rows(std::uint64_t seed) {
 
 std::string drawn_policy() {
   return fmt::format(
-      "dally:mode={},preempt={},score={},round_s={},limits_gpu_s=100/"
+      "dally:mode={},preempt={},score={},classes={},round_s={},limits_gpu_s=100/"
       "1000,switch_s={},node_s=30,rack_s=90",
       *rc::gen::element("auto", "manual", "no-wait", "fully-consolidated"),
       *rc::gen::element("none", "las", "network", "both"), *rc::gen::element("nw-sens", "slowdown"),
-      *rc::gen::element(7, 60), *rc::gen::element(0, 5));
+      *rc::gen::element("attained", "left"), *rc::gen::element(7, 60), *rc::gen::element(0, 5));
 }
 
 // 24 GPUs in six nodes of three racks, one or two types.

@@ -27,9 +27,13 @@ constexpr OptionSpec kOptions[] = {
     choice_option("score", "nw-sens", "nw-sens/slowdown",
                   "Sensitivity to the network: slowdown x communication x work left (nw-sens), or "
                   "slowdown alone."),
+    choice_option(
+        "classes", "attained", "attained/left",
+        "Classes by the GPU time that a job had (attained), or by the GPU time that it has "
+        "left (left; ours)."),
     list_option(
         "limits_gpu_s", "3250/13000/52000/208000/832000", "GPU-seconds", 1, 1e9,
-        "Attained service at which a job leaves each class except the last, increasing; the first "
+        "GPU time at which each class except the first begins, increasing; the first "
         "is the Tiresias artefact's, each of the others four times the previous one (ours)."),
     integer_option(
         "round_s", "300", "seconds", 1, kDay,
@@ -60,6 +64,7 @@ Result<DallyOptions> dally_options(const PolicyOptions& options) {
       .preempt = options.choice("preempt",
                                 {Preempt::kNone, Preempt::kLas, Preempt::kNetwork, Preempt::kBoth}),
       .score = options.choice("score", {DallyScore::kNwSens, DallyScore::kSlowdown}),
+      .classes = options.choice("classes", {DallyClasses::kAttained, DallyClasses::kLeft}),
       .limits_gpu_s = std::move(limits),
       .round = options.duration("round_s"),
       .switch_cost = options.duration("switch_s")};

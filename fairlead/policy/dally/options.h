@@ -15,6 +15,10 @@ enum class DallyPreempt : std::uint8_t {
   kNetwork,  // jobs that suffer more from the network go first
   kBoth,     // by class, then by sensitivity
 };
+enum class DallyClasses : std::uint8_t {
+  kAttained,  // jobs that had less GPU time are of an earlier class
+  kLeft,      // jobs with less GPU time left are
+};
 enum class DallyScore : std::uint8_t {
   kNwSens,    // (slow - 1) x fraction of time spent on communication x fraction of work left
   kSlowdown,  // slow - 1
@@ -24,7 +28,8 @@ struct DallyOptions {
   DallyTimerOptions timers;
   DallyPreempt preempt;
   DallyScore score;
-  std::vector<std::int64_t> limits_gpu_s;  // at which a job leaves its class, increasing
+  DallyClasses classes;
+  std::vector<std::int64_t> limits_gpu_s;  // between the classes, increasing
   Duration round;
   Duration switch_cost;  // expected of a restart
 

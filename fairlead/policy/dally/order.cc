@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace fairlead {
 namespace {
@@ -24,14 +25,17 @@ double DallyOrder::score(const View& view, JobId job) const {
 }
 
 std::int64_t DallyOrder::service_class(const View& view, JobId job) const {
-  const GpuTime served = view.jobs.attained(job, view.now);
+  const GpuTime time = options_.classes == DallyClasses::kLeft
+                           ? occupancy(view.work.remaining(job), view.jobs.gpus[job])
+                           : view.jobs.attained(job, view.now);
   return std::ranges::count_if(options_.limits_gpu_s, [&](std::int64_t limit_s) {
-    return served >= occupancy(seconds(limit_s), 1);
+    return time >= occupancy(seconds(limit_s), 1);
   });
 }
 
 double DallyOrder::left_in_class(const View& view, JobId job, std::int64_t service_class) const {
   FL_DCHECK(!is_last_class(service_class), "class {}", service_class);
+  if (options_.classes == DallyClasses::kLeft) return std::numeric_limits<double>::infinity();
   const auto level = static_cast<std::size_t>(service_class);
   const GpuTime until = occupancy(seconds(options_.limits_gpu_s[level]), 1);
   return static_cast<double>((until - view.jobs.attained(job, view.now)).gpu_ms) / 1000;

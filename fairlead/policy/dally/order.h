@@ -1,5 +1,5 @@
-// The order of jobs under Dally: by class of attained service, then by arrival or, in a round, by
-// sensitivity to the network.
+// The order of jobs under Dally: by class, then by arrival or, in a round, by sensitivity to the network.
+// A class holds jobs that had, or have left, about the same GPU time.
 //
 // O(classes) per key; looking up the tiers of a job may come on top (tiers.h).
 #pragma once
@@ -20,8 +20,8 @@ class DallyOrder {
   // relative to its best one. 0 for a gang that must mix types.
   double score(const View& view, JobId job) const;
   std::int64_t service_class(const View& view, JobId job) const;
-  // Returns the service that the job may still have in its class, GPU-seconds. REQUIRES: it is not
-  // in the last.
+  // Returns the service that the job may still have before it falls into a later class, GPU-seconds; infinite
+  // if it never does. REQUIRES: it is not in the last.
   double left_in_class(const View& view, JobId job, std::int64_t service_class) const;
   bool is_last_class(std::int64_t service_class) const {
     return static_cast<std::size_t>(service_class) >= options_.limits_gpu_s.size();
