@@ -83,8 +83,8 @@ void Entitlements::size_columns() {
 }
 
 void Entitlements::set_capacity(GpuTypeId type, std::int64_t gpus) {
+  stale_ = stale_ || capacity_[type] != gpus;
   capacity_[type] = gpus;
-  stale_ = true;
 }
 
 void Entitlements::add_demand(UserId user, std::int64_t gpus) {

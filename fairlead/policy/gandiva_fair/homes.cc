@@ -41,6 +41,7 @@ void Homes::begin(const View& view, const Plan& plan) {
     nodes_[node].is_down = gpus == 0;
     enter_node(view, node);
   }
+  for (GpuTypeId type : ids<GpuTypeId>(types)) accounts_.set_capacity(type, type_gpus_[type]);
 }
 
 void Homes::enter_node(const View& view, NodeId node) {
@@ -53,7 +54,6 @@ void Homes::enter_node(const View& view, NodeId node) {
   if (books.is_down) return;
   if (books.wanted > 0) spare_->take(node, std::min(books.wanted, books.gpus));
   type_gpus_[type] += books.gpus;
-  accounts_.set_capacity(type, type_gpus_[type]);
 }
 
 void Homes::resize(const View& view, NodeId node, std::uint32_t gpus) {

@@ -185,6 +185,24 @@ TEST(Homes, AreSavedAndLoaded) {
   EXPECT_EQ(figures_of(town, loaded), figures_of(town, town.homes));
 }
 
+TEST(Homes, LeaveTheAccountsAsTheyWereWhenTheyAreLoaded) {
+  Town town("4xV100:4", {1, 2});
+  town.keep(kAnn, 2, 0);
+  town.update();
+  const auto bytes_of = [](auto& saved) {
+    Writer writer;
+    save(saved, writer);
+    return std::vector<std::uint8_t>(writer.bytes().begin(), writer.bytes().end());
+  };
+  const auto accounts = bytes_of(town.accounts);
+  const auto homes = bytes_of(town.homes);
+  Homes loaded({.quantum = Town::kQuantum, .node_jobs_per_gpu_max = 8}, town.accounts);
+  Reader reader(homes);
+  load(loaded, reader);
+  loaded.begin(town.view(), town.plan);
+  EXPECT_EQ(bytes_of(town.accounts), accounts);
+}
+
 TEST(Homes, RefuseDamagedBytes) {
   Town town("2xV100:4", {1});
   town.keep(kAnn, 2, 0);
