@@ -258,7 +258,9 @@ int main_of(std::span<char*> arguments) {
   std::optional<Gang> gang = Gang::join(rank, size, environment("MASTER_ADDR", "127.0.0.1"),
                                         environment("MASTER_PORT", "29500"), error);
   if (!gang) return fail(error);
-  // From here on SIGTERM waits for the end of a step.
+  // From here on SIGTERM waits for the end of a step. A process that waits for a signal does not seem to block it, so a
+  // handler that is never called shows Fairlead that this one saves its work.
+  std::signal(SIGTERM, [](int) {});
   sigset_t term;
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);

@@ -72,14 +72,24 @@ std::optional<double> mean_of_all(const std::vector<double>& values, std::size_t
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(seeds);
 }
 
-// The runs of an experiment with the seeds so far.
+// The runs of an experiment so far. The first seeds are given, further ones follow the last of them.
 class Runs {
  public:
-  Runs(const Experiment& experiment, const std::filesystem::path& out);
+  // Numbers of seeds by case and policy.
+  using Counts = std::vector<std::size_t>;
 
-  // Runs the policies in the cases with more seeds.
-  Status add(const std::vector<std::uint64_t>& seeds, const ObserveRuns& observe);
-  const std::vector<std::uint64_t>& seeds() const { return seeds_; }
+  Runs(const Experiment& experiment, const std::filesystem::path& out,
+       std::vector<std::uint64_t> seeds);
+
+  // Runs every policy in every case with the first seeds.
+  Status run_first(const ObserveRuns& observe) {
+    return run(Counts(figures_.size(), seeds_.size()), observe);
+  }
+  // Runs policies with more seeds, in the cases in which a verdict needs them. Returns false if none does.
+  Result<bool> run_more(const std::vector<std::vector<Judgement>>& outcomes,
+                        const ObserveRuns& observe);
+  // Returns the seeds of the policies that have most of them.
+  std::vector<std::uint64_t> seeds() const;
 
   // Returns the verdicts by claim, then case.
   std::vector<std::vector<Judgement>> judge_all() const;
@@ -88,19 +98,32 @@ class Runs {
 
  private:
   using Figures = Result<RunFigures>;
+  struct Planned {
+    std::size_t i;  // the case
+    std::size_t policy;
+    std::uint64_t seed;
+    ChildRun child;  // without arguments if there is nothing to run
+  };
 
-  Status simulate(const std::vector<std::uint64_t>& seeds, const ObserveRuns& observe);
-  Result<std::vector<ChildRun>> plan(const std::vector<std::uint64_t>& seeds);
+  Status run(const Counts& wanted, const ObserveRuns& observe);
+  Status simulate(const Counts& wanted, const ObserveRuns& observe);
+  void iterate(const Counts& wanted);
+  Result<std::vector<Planned>> plan(const Counts& wanted);
   Result<ChildRun> child_of(std::size_t i, std::size_t policy, std::uint64_t seed);
   std::filesystem::path run_folder(std::size_t i, std::size_t policy, std::uint64_t seed) const;
+  Counts needed(const std::vector<std::vector<Judgement>>& outcomes) const;
+  Counts present() const;
+  std::uint64_t seed_of(std::size_t n) const {
+    return n < seeds_.size() ? seeds_[n] : seeds_.back() + (n - seeds_.size() + 1);
+  }
   Figures mean_over_cases(std::size_t n, std::size_t policy) const;
+  void add_means();
   Judgement outcome_of(const PublishedClaim& claim, std::size_t i) const;
   Judgement measured(const PublishedClaim& claim, const Case& one, std::size_t i,
                      std::optional<double> expected) const;
-  // `i`: a case; the number of cases for the mean over them.
-  const Figures& figures(std::size_t n, std::size_t i, std::size_t policy) const {
-    return i == cases() ? means_[n * policies_ + policy]
-                        : figures_[(n * cases() + i) * policies_ + policy];
+  // Returns the figures by seed. `i`: a case; the number of cases for the mean over them.
+  const std::vector<Figures>& figures(std::size_t i, std::size_t policy) const {
+    return i == cases() ? means_[policy] : figures_[i * policies_ + policy];
   }
   std::size_t cases() const { return experiment_.cases.size(); }
   // Returns why the case is not run; empty: it is.
@@ -112,15 +135,20 @@ class Runs {
   std::filesystem::path out_;
   std::size_t policies_;
   std::vector<std::string> skipped_;  // by case
-  std::vector<std::uint64_t> seeds_;
-  bool has_seed_folders_ = false;
+  std::vector<std::uint64_t> seeds_;  // the first ones
   RunInputs inputs_;
-  std::vector<Figures> figures_;  // by seed, case and policy
-  std::vector<Figures> means_;    // by seed and policy
+  std::vector<std::vector<Figures>> figures_;  // by case and policy, then seed
+  std::vector<std::vector<Figures>> means_;    // by policy, then seed
 };
 
-Runs::Runs(const Experiment& experiment, const std::filesystem::path& out)
-    : experiment_(experiment), out_(out), policies_(experiment.cases.front().policies.size()) {
+Runs::Runs(const Experiment& experiment, const std::filesystem::path& out,
+           std::vector<std::uint64_t> seeds)
+    : experiment_(experiment),
+      out_(out),
+      policies_(experiment.cases.front().policies.size()),
+      seeds_(std::move(seeds)),
+      figures_(experiment.cases.size() * policies_),
+      means_(policies_) {
   for (const Case& one : experiment.cases) skipped_.push_back(why_skipped(one));
 }
 
@@ -128,7 +156,7 @@ std::filesystem::path Runs::run_folder(std::size_t i, std::size_t policy,
                                        std::uint64_t seed) const {
   std::filesystem::path folder =
       case_folder(experiment_, i, out_) / experiment_.cases[i].policies[policy].first;
-  return has_seed_folders_ ? folder / fmt::format("seed-{}", seed) : folder;
+  return seeds_.size() > 1 ? folder / fmt::format("seed-{}", seed) : folder;
 }
 
 // Returns a run without arguments if its results are there.
@@ -149,45 +177,54 @@ Result<ChildRun> Runs::child_of(std::size_t i, std::size_t policy, std::uint64_t
   return child;
 }
 
-// Returns the runs by seed, case and policy, without arguments if there is nothing to run.
-Result<std::vector<ChildRun>> Runs::plan(const std::vector<std::uint64_t>& seeds) {
-  std::vector<ChildRun> children;
-  for (const std::uint64_t seed : seeds) {
-    for (std::size_t i = 0; i < cases(); ++i) {
-      for (std::size_t policy = 0; policy < policies_; ++policy) {
-        children.emplace_back();
-        if (!skipped_[i].empty()) continue;
-        FL_TRY_ASSIGN(child, child_of(i, policy, seed));
-        children.back() = std::move(child);
+// Returns the runs that are missing, by seed, case and policy.
+Result<std::vector<Runs::Planned>> Runs::plan(const Counts& wanted) {
+  std::vector<Planned> planned;
+  for (std::size_t n = 0; n < std::ranges::max(wanted); ++n) {
+    for (std::size_t row = 0; row < wanted.size(); ++row) {
+      if (n < figures_[row].size() || n >= wanted[row]) continue;
+      Planned one{.i = row / policies_, .policy = row % policies_, .seed = seed_of(n), .child = {}};
+      if (skipped_[one.i].empty()) {
+        FL_TRY_ASSIGN(child, child_of(one.i, one.policy, one.seed));
+        one.child = std::move(child);
       }
+      planned.push_back(std::move(one));
     }
   }
-  return children;
+  return planned;
 }
 
-Status Runs::simulate(const std::vector<std::uint64_t>& seeds, const ObserveRuns& observe) {
-  FL_TRY_ASSIGN(children, plan(seeds));
-  std::vector<ChildRun> wanted;
-  for (const ChildRun& child : children) {
-    if (!child.arguments.empty()) wanted.push_back(child);
+Status Runs::simulate(const Counts& wanted, const ObserveRuns& observe) {
+  FL_TRY_ASSIGN(planned, plan(wanted));
+  std::vector<ChildRun> children;
+  for (const Planned& one : planned) {
+    if (!one.child.arguments.empty()) children.push_back(one.child);
   }
-  if (!wanted.empty()) FL_TRY(run_children(wanted, observe(wanted.size()).get()));
+  if (!children.empty()) FL_TRY(run_children(children, observe(children.size()).get()));
   const RunQuestions questions = run_questions(experiment_);
-  auto done = wanted.begin();
-  for (std::size_t at = 0; at < children.size(); ++at) {
-    if (!children[at].arguments.empty()) children[at] = *done++;
-    const ChildRun& child = children[at];
-    const std::size_t i = at / policies_ % cases();
-    const std::uint64_t seed = seeds[at / policies_ / cases()];
-    if (!skipped_[i].empty()) {
-      figures_.emplace_back(RunFigures{});
+  auto done = children.begin();
+  for (Planned& one : planned) {
+    if (!one.child.arguments.empty()) one.child = *done++;
+    std::vector<Figures>& runs = figures_[one.i * policies_ + one.policy];
+    if (!skipped_[one.i].empty()) {
+      runs.emplace_back(RunFigures{});
     } else {
-      figures_.push_back(has_results(child)
-                             ? read_run(run_folder(i, at % policies_, seed), questions)
-                             : run_error("{}", message_of(child)));
+      runs.push_back(has_results(one.child)
+                         ? read_run(run_folder(one.i, one.policy, one.seed), questions)
+                         : run_error("{}", message_of(one.child)));
     }
   }
   return {};
+}
+
+// Runs iterations, which are short, in all cases with the most seeds that one needs.
+void Runs::iterate(const Counts& wanted) {
+  std::vector<std::uint64_t> seeds;
+  for (std::size_t n = figures_.front().size(); n < std::ranges::max(wanted); ++n)
+    seeds.push_back(seed_of(n));
+  std::vector<Figures> runs = run_iterations(experiment_, seeds);
+  for (std::size_t at = 0; at < runs.size(); ++at)
+    figures_[at % figures_.size()].push_back(std::move(runs[at]));
 }
 
 // Returns the mean over the cases of the common figures of a policy's runs with a seed; an error if one is missing.
@@ -195,7 +232,7 @@ Result<RunFigures> Runs::mean_over_cases(std::size_t n, std::size_t policy) cons
   RunFigures mean;
   std::map<std::string, std::size_t, std::less<>> counts;
   for (std::size_t i = 0; i < cases(); ++i) {
-    const Figures& run = figures(n, i, policy);
+    const Figures& run = figures(i, policy)[n];
     if (!run) return run_error("{}", run.error().message);
     for (const auto& [key, value] : run->summary) {
       mean.summary[key] += value / static_cast<double>(cases());
@@ -206,20 +243,67 @@ Result<RunFigures> Runs::mean_over_cases(std::size_t n, std::size_t policy) cons
   return mean;
 }
 
-Status Runs::add(const std::vector<std::uint64_t>& seeds, const ObserveRuns& observe) {
-  has_seed_folders_ = seeds_.size() + seeds.size() > 1;
-  if (experiment_.iterations) {
-    std::ranges::move(run_iterations(experiment_, seeds), std::back_inserter(figures_));
-  } else {
-    FL_TRY(simulate(seeds, observe));
+void Runs::add_means() {
+  for (std::size_t policy = 0; policy < policies_; ++policy) {
+    std::size_t seeds = figures(0, policy).size();
+    for (std::size_t i = 1; i < cases(); ++i) seeds = std::min(seeds, figures(i, policy).size());
+    std::vector<Figures>& means = means_[policy];
+    while (means.size() < seeds) means.push_back(mean_over_cases(means.size(), policy));
   }
-  for (const std::uint64_t seed : seeds) {
-    seeds_.push_back(seed);
-    for (std::size_t policy = 0; policy < policies_; ++policy) {
-      means_.push_back(mean_over_cases(seeds_.size() - 1, policy));
+}
+
+Status Runs::run(const Counts& wanted, const ObserveRuns& observe) {
+  if (figures_.empty()) return {};
+  if (experiment_.iterations) {
+    iterate(wanted);
+  } else {
+    FL_TRY(simulate(wanted, observe));
+  }
+  add_means();
+  return {};
+}
+
+Runs::Counts Runs::present() const {
+  Counts counts;
+  for (const auto& runs : figures_) counts.push_back(runs.size());
+  return counts;
+}
+
+Runs::Counts Runs::needed(const std::vector<std::vector<Judgement>>& outcomes) const {
+  Counts counts = present();
+  const auto raise = [&](std::size_t i, const std::string& policy, std::size_t seeds) {
+    const std::size_t row = policy_row(experiment_.cases.front(), policy);
+    for (std::size_t at = 0; at < cases(); ++at) {
+      std::size_t& count = counts[at * policies_ + row];
+      if (i == at || i == cases()) count = std::max(count, seeds);
+    }
+  };
+  for (std::size_t k = 0; k < outcomes.size(); ++k) {
+    const PublishedClaim& claim = experiment_.claims[k];
+    if (!claim.figure->needs_run()) continue;
+    for (std::size_t i = 0; i < outcomes[k].size(); ++i) {
+      const std::size_t seeds = seeds_needed(outcomes[k][i]);
+      raise(i, claim.policy, seeds);
+      if (!claim.against.empty()) raise(claim.against_case.value_or(i), claim.against, seeds);
     }
   }
-  return {};
+  return counts;
+}
+
+Result<bool> Runs::run_more(const std::vector<std::vector<Judgement>>& outcomes,
+                            const ObserveRuns& observe) {
+  const Counts wanted = needed(outcomes);
+  if (wanted == present()) return false;
+  FL_TRY(run(wanted, observe));
+  return true;
+}
+
+std::vector<std::uint64_t> Runs::seeds() const {
+  std::size_t most = seeds_.size();
+  for (const std::size_t count : present()) most = std::max(most, count);
+  std::vector<std::uint64_t> seeds;
+  for (std::size_t n = 0; n < most; ++n) seeds.push_back(seed_of(n));
+  return seeds;
 }
 
 Judgement Runs::measured(const PublishedClaim& claim, const Case& one, std::size_t i,
@@ -229,9 +313,12 @@ Judgement Runs::measured(const PublishedClaim& claim, const Case& one, std::size
   std::vector<std::string> where;
   const std::size_t row = policy_row(one, claim.policy);
   const std::size_t other_row = claim.against.empty() ? row : policy_row(one, claim.against);
-  for (std::size_t n = 0; n < seeds_.size(); ++n) {
-    const Figures& run = figures(n, i, row);
-    const Figures& other = figures(n, claim.against_case.value_or(i), other_row);
+  const std::vector<Figures>& runs = figures(i, row);
+  const std::vector<Figures>& others = figures(claim.against_case.value_or(i), other_row);
+  const std::size_t seeds = std::min(runs.size(), others.size());
+  for (std::size_t n = 0; n < seeds; ++n) {
+    const Figures& run = runs[n];
+    const Figures& other = others[n];
     if (!run) return without_figure(Verdict::kFailed, run.error().message);
     if (!other) return without_figure(Verdict::kFailed, other.error().message);
     const auto value =
@@ -242,8 +329,7 @@ Judgement Runs::measured(const PublishedClaim& claim, const Case& one, std::size
     if (value->possible) possible.push_back(*value->possible);
     if (!value->where.empty()) where.push_back(value->where);
   }
-  Judgement outcome =
-      judge(claim, std::move(values), expected, mean_of_all(possible, seeds_.size()));
+  Judgement outcome = judge(claim, std::move(values), expected, mean_of_all(possible, seeds));
   outcome.where = std::move(where);
   return outcome;
 }
@@ -284,8 +370,8 @@ std::vector<std::filesystem::path> Runs::folders_with_results() const {
   if (experiment_.iterations) return folders;
   for (std::size_t i = 0; i < cases(); ++i) {
     bool has_any = false;
-    for (std::size_t n = 0; n < seeds_.size(); ++n) {
-      for (std::size_t k = 0; k < policies_; ++k) has_any |= figures(n, i, k).has_value();
+    for (std::size_t policy = 0; policy < policies_; ++policy) {
+      for (const Figures& run : figures(i, policy)) has_any |= run.has_value();
     }
     if (has_any && skipped_[i].empty()) folders.push_back(case_folder(experiment_, i, out_));
   }
@@ -303,15 +389,6 @@ void remove_case(Experiment& experiment, std::size_t i) {
   experiment.cases.erase(experiment.cases.begin() + at);
 }
 
-// Returns the largest number of seeds that a verdict needs.
-std::size_t seeds_needed(const std::vector<std::vector<Judgement>>& outcomes) {
-  std::size_t needed = 0;
-  for (const auto& by_case : outcomes) {
-    for (const Judgement& outcome : by_case) needed = std::max(needed, seeds_needed(outcome));
-  }
-  return needed;
-}
-
 }  // namespace
 
 Result<ExperimentRun> run_experiment(const Experiment& experiment, const std::filesystem::path& out,
@@ -321,22 +398,21 @@ Result<ExperimentRun> run_experiment(const Experiment& experiment, const std::fi
     seeds.resize(static_cast<std::size_t>(experiment.seeds));
     std::iota(seeds.begin(), seeds.end(), 1);
   }
-  Runs runs(experiment, out);
-  FL_TRY(runs.add(seeds, observe));
+  const std::size_t first_seeds = seeds.size();
+  Runs runs(experiment, out, std::move(seeds));
+  FL_TRY(runs.run_first(observe));
   auto outcomes = runs.judge_all();
-  const std::size_t needed = seeds_needed(outcomes);
-  if (!are_given && needed > seeds.size()) {
-    std::vector<std::uint64_t> more(needed - seeds.size());
-    std::iota(more.begin(), more.end(), seeds.back() + 1);
-    FL_TRY(runs.add(more, observe));
-    outcomes = runs.judge_all();
+  if (!are_given) {
+    FL_TRY_ASSIGN(has_more, runs.run_more(outcomes, observe));
+    if (has_more) outcomes = runs.judge_all();
   }
   std::vector<ChildRun> pages;
   for (const std::filesystem::path& folder : runs.folders_with_results()) {
     pages.emplace_back().arguments = {"report", folder.string()};
   }
   FL_TRY(run_children(pages));
-  return ExperimentRun{{experiment, runs.seeds(), std::move(outcomes)}, std::move(pages)};
+  return ExperimentRun{{experiment, runs.seeds(), first_seeds, std::move(outcomes)},
+                       std::move(pages)};
 }
 
 Result<Experiment> with_trace(Experiment experiment, const std::filesystem::path& trace) {

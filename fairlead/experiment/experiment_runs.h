@@ -23,8 +23,8 @@ struct ExperimentRun {
 using ObserveRuns = std::function<std::unique_ptr<ChildObserver>(std::size_t runs)>;
 
 // Runs all policies in all cases, in result folders below OUT/NAME as docs/formats.md lists them. Keeps runs that are
-// there already with the same inputs (compare/run_inputs.h). If `seeds` is empty, these are the experiment's, and then
-// more if the interval of a judged figure is wide (seeds_needed). Errors: a trace or folder cannot be written, or no
+// there already with the same inputs (compare/run_inputs.h). If `seeds` is empty, these are the experiment's. Policies
+// whose judged figure has a wide interval in a case then run there with more (seeds_needed). Errors: a trace or folder cannot be written, or no
 // process be started. A run that fails is a verdict.
 Result<ExperimentRun> run_experiment(const Experiment& experiment, const std::filesystem::path& out,
                                      std::vector<std::uint64_t> seeds, const ObserveRuns& observe);

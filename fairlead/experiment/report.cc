@@ -305,10 +305,14 @@ std::vector<std::string> settings_of(const std::vector<Case>& cases) {
   return texts;
 }
 
-// Returns "seed 1" or "seeds 1 to 5".
-std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
+// Returns "seed 1", "seeds 1 to 5", or "seeds 1 to 5, up to 20 where an interval was wide".
+std::string seeds_text(const ExperimentResult& result) {
+  const std::vector<std::uint64_t>& seeds = result.seeds;
   if (seeds.size() == 1) return fmt::format("seed {}", seeds.front());
-  return fmt::format("seeds {} to {}", seeds.front(), seeds.back());
+  std::string text = fmt::format("seeds {} to {}", seeds.front(), seeds[result.first_seeds - 1]);
+  if (seeds.size() > result.first_seeds)
+    text += fmt::format(", up to {} where an interval was wide", seeds.back());
+  return text;
 }
 
 // Returns the common properties of the runs in one line; if cases differ, all variants.
@@ -323,7 +327,7 @@ std::string conditions(const ExperimentResult& result) {
     parts.push_back(fmt::format("*{}*: {}", cases.front().policies[i].first, policies));
   }
   if (!cases.front().policies.empty()) {
-    parts.push_back(seeds_text(result.seeds));
+    parts.push_back(seeds_text(result));
   }
   if (experiment.until_h > 0) parts.push_back(fmt::format("{} h", experiment.until_h));
   for (std::string& setting : settings_of(cases)) parts.push_back(std::move(setting));
@@ -450,8 +454,9 @@ std::string results_page(const std::vector<ExperimentResult>& results) {
       "their 95 % interval\n"
       "in brackets (Student's t). A comparison of two policies is paired: each value is of one "
       "seed. If the interval\n"
-      "of a judged figure is wider than 5 % on a side, more seeds are run, up to 20, whatever the "
-      "verdict is.\n"
+      "of a judged figure is wider than 5 % on a side, its policies run with more seeds in that "
+      "case, up to 20, whatever\n"
+      "the verdict is.\n"
       "\n"
       "| verdict | meaning |\n"
       "|---|---|\n"

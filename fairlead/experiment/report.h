@@ -13,7 +13,8 @@ namespace fairlead {
 
 struct ExperimentResult {
   Experiment experiment;
-  std::vector<std::uint64_t> seeds;  // the runs have these
+  std::vector<std::uint64_t> seeds;  // all seeds; a policy may have runs with some of them
+  std::size_t first_seeds = 0;       // number of seeds that all policies run with
   // By claim, then case. A claim over all cases has one more outcome, which is judged.
   std::vector<std::vector<Judgement>> outcomes;
 };

@@ -31,6 +31,7 @@ ExperimentResult result_with(std::vector<std::string> labels, std::vector<Judgem
   }
   result.experiment.claims = {claim_of(Bound::kAtMost, 3)};
   result.seeds = {1};
+  result.first_seeds = 1;
   result.outcomes = {std::move(outcomes)};
   return result;
 }

@@ -115,7 +115,7 @@ struct TaskReports {
   std::string output{};
   std::uint64_t output_begin = 0;
   // It can save its work when it is asked to end: each of its workers has a handler for SIGTERM
-  // (shim::workers_catch).
+  // (shim::workers_handle).
   bool can_save = false;
 };
 constexpr std::size_t kOutputBytesMax = 16'384;  // many screens, and a small cost every few seconds

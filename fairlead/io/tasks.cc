@@ -375,7 +375,7 @@ bool TaskProcesses::can_save(TaskId task) const {
   const auto live = live_.find(task);
   if (live == live_.end()) return false;
   const std::string& group = live->second.cgroup;
-  return shim::workers_catch(
+  return shim::workers_handle(
       group.empty() ? shim::descendants(live->second.pid).processes : processes_of_cgroup(group),
       SIGTERM);
 }

@@ -207,6 +207,14 @@ TEST_P(TasksTest, WorkersDecideWhetherATaskCanSaveItsWork) {
   EXPECT_EQ(end_of(id(2)), signal(SIGKILL));
 }
 
+TEST_P(TasksTest, ATaskThatBlocksTheSignalCanSaveItsWork) {
+  start(1, "env --block-signal=TERM sh -c 'echo up > $FIFO; while :; do :; done'");
+  EXPECT_EQ(fifo().line(), "up");
+  EXPECT_TRUE(io_->reports(id(1), 0).can_save);
+  io_->kill(id(1));
+  EXPECT_EQ(end_of(id(1)), signal(SIGKILL));
+}
+
 TEST_P(TasksTest, KillEndsATaskThatDoesNotLeave) {
   start(1, kStubborn);
   fifo().line();

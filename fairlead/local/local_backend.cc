@@ -113,6 +113,8 @@ void LocalBackend::stop(Time now, JobId id, RunId run, bool moves) {
 
 void LocalBackend::freeze(Time now, Job& job, RunId run) {
   Task& task = *job.task;
+  // Its processes can install no handler while they are frozen.
+  if (tables_.jobs.keeps_no_work(task.id.job)) look_at(now, task.id.job, job);
   if (!io_.freeze(task.id)) return leave(now, task, run);
   task.state = State::kFrozen;
   set_works(now, task.id.job, task, false);

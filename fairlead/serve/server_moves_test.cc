@@ -33,6 +33,20 @@ TEST(Server, AJobMayMoveOnceItsProcessesHaveAHandler) {
   EXPECT_EQ(daemon.job(dies)["moves"], false);
 }
 
+TEST(Server, AJobIsLookedAtBeforeItIsFrozen) {
+  SimDaemon daemon("fifo", "1xV100,1xK80");
+  const std::size_t job = daemon.submit({"work", "900000", "term=checkpoint:100"});
+  daemon.run_to(2);
+  EXPECT_EQ(daemon.job(job)["moves"], false) << "its processes were not looked at yet";
+  const std::string path = fmt::format("/v1/jobs/{}", job);
+  daemon.ask("POST", path + "/hold");
+  daemon.ask("POST", "/v1/nodes/V100/cordon", {}, 0);
+  daemon.ask("POST", path + "/release");
+  daemon.run_to(20);
+  EXPECT_EQ(daemon.job(job)["moves"], true);
+  EXPECT_EQ(daemon.job(job)["state"], "running");
+}
+
 TEST(Server, AUserKnowsBetterWhetherAJobMayMove) {
   SimDaemon daemon("fifo");
   const std::size_t stays =

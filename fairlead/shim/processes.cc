@@ -118,14 +118,17 @@ Tree descendants(pid_t root) {
 
 namespace {
 
-// Returns whether the process has a handler for the signal. False if it has ended.
-bool catches(pid_t process, int signal) {
-  const std::optional<std::string> text = read_file("/proc/" + std::to_string(process) + "/status");
-  constexpr std::string_view kField = "\nSigCgt:";
-  const std::size_t at = text ? text->find(kField) : std::string::npos;
-  if (at == std::string::npos) return false;
-  const std::uint64_t caught = std::strtoull(text->c_str() + at + kField.size(), nullptr, 16);
-  return (caught >> (signal - 1) & 1) != 0;
+// Returns whether the process has a handler for the signal, or blocks it to wait for it. False if it has ended. A
+// process that blocks SIGSEGV as well is starting another one at this moment (vfork), and waits for nothing.
+bool handles(pid_t process, int signal) {
+  const std::string text = read_file("/proc/" + std::to_string(process) + "/status").value_or("");
+  const auto has = [&](std::string_view field, int number) {
+    const std::size_t at = text.find(field);
+    if (at == std::string::npos) return false;
+    const std::uint64_t set = std::strtoull(text.c_str() + at + field.size(), nullptr, 16);
+    return (set >> (number - 1) & 1) != 0;
+  };
+  return has("\nSigCgt:", signal) || (has("\nSigBlk:", signal) && !has("\nSigBlk:", SIGSEGV));
 }
 
 std::string command_of(pid_t process) {
@@ -140,7 +143,7 @@ bool is_helper(const Process& process) {
 
 }  // namespace
 
-bool workers_catch(const std::vector<Process>& processes, int signal) {
+bool workers_handle(const std::vector<Process>& processes, int signal) {
   std::unordered_set<pid_t> parents, all;
   for (const Process& process : processes) all.insert(process.pid);
   std::vector<pid_t> counted;
@@ -151,7 +154,7 @@ bool workers_catch(const std::vector<Process>& processes, int signal) {
     parents.insert(process.parent);
   }
   return !counted.empty() && std::all_of(counted.begin(), counted.end(), [&](pid_t pid) {
-    return parents.count(pid) != 0 || catches(pid, signal);
+    return parents.count(pid) != 0 || handles(pid, signal);
   });
 }
 

@@ -40,10 +40,10 @@ struct Tree {
 // Costs O(processes of the machine).
 Tree descendants(pid_t root);
 void signal_descendants(pid_t root, int signal);
-// Returns whether each worker among the processes of a task catches the signal, and there is one. A worker is a
-// process that started no other. Helpers count as part of the process that started them: its forks, and processes of
-// Python's multiprocessing. A launcher that catches a signal thus proves nothing about its workers. O(processes).
-bool workers_catch(const std::vector<Process>& processes, int signal);
+// Returns whether each worker among the processes of a task has a handler for the signal or blocks it, as programs do
+// that wait for it with sigwait or signalfd, and there is one. A worker is a process that started no other. Helpers count as part of the process that started them: its forks, and processes of
+// Python's multiprocessing. A launcher with a handler thus proves nothing about its workers. O(processes).
+bool workers_handle(const std::vector<Process>& processes, int signal);
 // Sends SIGSTOP to all descendants of `root` until none runs. False if some still run after `limit_ms`: they multiply
 // too fast, or wait for a device.
 bool stop_descendants(pid_t root, int limit_ms);

@@ -124,16 +124,23 @@ TEST_F(ReproduceTest, RunsOtherJobsAndSeeds) {
   EXPECT_NE(read("out/reproduction.md").find("; seeds 6 to 7;"), std::string::npos);
 }
 
+// The other policy and the other case, whose figure is always the same, have enough of three.
 TEST_F(ReproduceTest, RunsMoreSeedsWhereAFigureVaries) {
   write_experiment(
       "seeds: 3\n"
-      "cases: [{label: drawn, workload: {generate: {jobs: 5}}}]\n"
+      "cases: [{label: drawn, workload: {generate: {jobs: 5}}}, {label: same}]\n"
       "claims:\n"
       "  - {claim: c, figure: summary, key: makespan_s, policy: fifo, at_most: 1}\n");
   ASSERT_EQ(fairlead("reproduce mine.yaml --out out").exit_code, 0);
   const json result = read_json("out/reproduction.json")["experiments"][0];
   EXPECT_EQ(result["seeds"].size(), 20u);
   EXPECT_EQ(result["claims"][0]["outcomes"][0]["values"].size(), 20u);
+  EXPECT_EQ(result["claims"][0]["outcomes"][1]["values"].size(), 3u);
+  EXPECT_EQ(files("out/mine/case-1/las").size(), 3u);
+  EXPECT_EQ(files("out/mine/case-2/fifo").size(), 3u);
+  EXPECT_NE(
+      read("out/reproduction.md").find("; seeds 1 to 3, up to 20 where an interval was wide;"),
+      std::string::npos);
 }
 
 TEST_F(ReproduceTest, SkipsWhatNeedsPublicTracesThatAreNotThere) {

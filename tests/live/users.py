@@ -141,9 +141,9 @@ class UsersTest(LiveTest):
         away = self.live.base / "away"
         for folder in (closed, link, away, self.live.work / "../closed", "/proc/1/cwd/root"):
             job = self.live.submit(["pwd"], folder=str(folder), uid=ANN)
-            held = until(lambda: (now := self.live.job(job))["state"] == "held" and now, 10, str(self.live.get("/v1/cluster")))
-            self.assertIn("cannot enter", held["reason"], folder)
-            self.live.post(f"/v1/jobs/{job}/cancel", uid=ANN)
+            end = self.live.await_end(job)
+            self.assertEqual(end["state"], "failed", folder)
+            self.assertIn("cannot enter", end["reason"], folder)
         self.assert_clean_end(self.live)
 
     def test_a_log_or_progress_that_was_replaced_by_a_link_is_not_followed(self):
