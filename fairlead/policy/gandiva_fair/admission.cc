@@ -223,10 +223,14 @@ bool Admission::make_room(const View& view, const PutOut& put_out) {
   if (newcomer.is_none() || accounts_.due().kept(user) > 0 || !has_room(view, newcomer)) {
     return false;
   }
-  const JobId job = furthest_ahead(view, newcomer);
-  if (job.is_none()) return false;
-  put_out(job, StopCause::kShare);
-  return true;
+  kept_.clear();
+  if (const JobId job = furthest_ahead(view, newcomer); !job.is_none()) {
+    kept_.push_back({.job = job});
+  } else {
+    list_several_ahead(view, newcomer);
+  }
+  for (const Kept& kept : kept_) put_out(kept.job, StopCause::kShare);
+  return !kept_.empty();
 }
 
 // Returns a job whose place would do, of the user that is furthest ahead, if that user is more than
@@ -245,6 +249,31 @@ JobId Admission::furthest_ahead(const View& view, JobId newcomer) const {
     }
   }
   return best;
+}
+
+// Lists in kept_ jobs of one node whose places together would do, of users that are more than a turn ahead of the
+// newcomer's. Takes the jobs of a node from the furthest ahead on, and the node where the last one is furthest ahead.
+void Admission::list_several_ahead(const View& view, JobId newcomer) {
+  const std::uint32_t gpus = view.jobs.gpus[newcomer];
+  double least = turns_behind(view.jobs.user[newcomer]) - 1;
+  std::vector<std::pair<double, StrideClient>> ahead;
+  for (NodeId node : homes_.contended()) {
+    if ((view.jobs.types[newcomer] & type_bit(view.cluster.node_type[node])) == 0) continue;
+    ahead.clear();
+    for (const StrideClient& client : homes_.node(node).queue) {
+      const double behind = turns_behind(view.jobs.user[client.job]);
+      if (behind < least) ahead.emplace_back(behind, client);
+    }
+    std::ranges::stable_sort(ahead, {}, &std::pair<double, StrideClient>::first);
+    std::uint32_t given = 0;
+    std::size_t count = 0;
+    while (count < ahead.size() && !homes_.has_room(node, gpus, given))
+      given += ahead[count++].second.gpus;
+    if (count == 0 || !homes_.has_room(node, gpus, given)) continue;
+    least = ahead[count - 1].first;
+    kept_.clear();
+    for (std::size_t i = 0; i < count; ++i) kept_.push_back({.job = ahead[i].second.job});
+  }
 }
 
 // --- Saving and loading -----------------------------------------------------------------------

@@ -8,7 +8,8 @@
 //                   Tiresias, and are admitted from the least class. A job outside takes the
 //                   place of a job of its user in a higher class.
 //   among users     the user that is furthest behind comes first. If a user without an admitted
-//                   job finds no room, a job of the user that is furthest ahead makes room.
+//                   job finds no room, a job of the user that is furthest ahead makes room; or
+//                   several of one node, if no single place is large enough for a gang.
 // The admitted jobs of a group never exceed its quota in GPUs, so neither do its running jobs. If
 // the quota has no room for a user, jobs of users in the group that are further ahead make room.
 //
@@ -17,7 +18,7 @@
 //
 // put, remove, consider: O(log users). let_in: finding a home for each admitted job, and for one
 // more. rotate: O(jobs outside); for each user with too little room for its jobs outside, O(its admitted
-// jobs, and a logarithm); for each user that needs room made, O(jobs on contended nodes).
+// jobs, and a logarithm); for each user that needs room made, O(jobs on contended nodes, and a logarithm).
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -92,6 +93,7 @@ class Admission {
   void list_ahead(UserId user);
   bool make_room(const View& view, const PutOut& put_out);
   JobId furthest_ahead(const View& view, JobId newcomer) const;
+  void list_several_ahead(const View& view, JobId newcomer);
   double turns_behind(UserId user) const;
 
   const Options options_;

@@ -321,6 +321,25 @@ TEST(Rotation, AUserWithNoJobInTakesThePlaceOfTheOneFurthestAhead) {
   EXPECT_EQ(gate.moved_out, 1);
 }
 
+TEST(Rotation, AGangWhoseUserHasNoJobInTakesThePlacesOfSeveral) {
+  // The node keeps four GPUs' worth.
+  Gate gate("1xV100:2", {1, 1, 1, 1, 1}, 1);
+  for (std::size_t user = 0; user < 4; ++user) gate.come(UserId(user), 1);
+  gate.let_in();
+  const JobId gang = gate.come(UserId(4), 2);
+  gate.run(JobId(0));
+  gate.wait(Town::kQuantum + Town::kQuantum);
+  gate.rotate();
+  EXPECT_EQ(gate.moved_out, 0) << "only one is ahead, and its place is too small";
+  gate.run(JobId(1));
+  gate.wait(Town::kQuantum + Town::kQuantum);
+  gate.rotate();
+  EXPECT_EQ(gate.moved_out, 2);
+  EXPECT_TRUE(gate.is_in(gang));
+  EXPECT_TRUE(gate.is_in(JobId(2)));
+  EXPECT_TRUE(gate.is_in(JobId(3)));
+}
+
 // --- Saving and loading -----------------------------------------------------------------------
 
 TEST(Admission, IsSavedAndLoaded) {
