@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace fairlead {
@@ -60,18 +61,18 @@ std::string claims_objection(const PodGang& gang, const std::vector<Volumes::Use
 // Returns how many of the users can have their volumes on the node, one after the other.
 std::size_t count_on(const Node& node, const std::vector<Volumes::User>& users,
                      const ClusterView& cluster) {
-  std::set<std::string> taken;
+  VolumeChoices choices;
   return static_cast<std::size_t>(std::ranges::count_if(users, [&](const Volumes::User& user) {
-    return cluster.volumes().needs(user, node, taken).has_value();
+    return cluster.volumes().needs(user, node, choices).has_value();
   }));
 }
 
 // Returns true if some node with GPUs can have the volumes.
 bool has_node(const Volumes::User& user, const ClusterView& cluster) {
   return std::ranges::any_of(cluster.nodes(), [&](const auto& entry) {
-    std::set<std::string> taken;
+    VolumeChoices choices;
     return entry.second.gpus_all > 0 &&
-           cluster.volumes().needs(user, entry.second, taken).has_value();
+           cluster.volumes().needs(user, entry.second, choices).has_value();
   });
 }
 
@@ -128,26 +129,26 @@ class Requests {
  public:
   Requests(const PodGang& gang, const ClusterView& cluster) : gang_(gang), cluster_(cluster) {}
 
-  // Returns false if the node cannot have the volumes of the pod.
-  bool add(const GangAct& binding) {
+  // Returns the number of claims that the pod needs first; nothing if the node cannot have its volumes.
+  std::optional<std::size_t> add(const GangAct& binding) {
     const Pod& pod = gang_.pods().at(binding.pod);
     const Node* const node = cluster_.node(binding.node);
-    if (node == nullptr) return false;
-    const auto needs = cluster_.volumes().needs(user_of(pod), *node, taken_);
-    if (!needs) return false;
+    if (node == nullptr) return std::nullopt;
+    const auto needs = cluster_.volumes().needs(user_of(pod), *node, choices_);
+    if (!needs) return std::nullopt;
     for (const VolumeRequest& request : *needs) {
       // Pods may share a claim.
       if (!claims_.insert(request.claim).second) continue;
       acts_.push_back({.kind = GangAct::Kind::kVolume, .pod = pod.uid, .volume = request});
     }
-    return true;
+    return needs->size();
   }
   std::vector<GangAct>& acts() { return acts_; }
 
  private:
   const PodGang& gang_;
   const ClusterView& cluster_;
-  std::set<std::string> taken_;  // volumes
+  VolumeChoices choices_;
   std::set<KubeName> claims_;
   std::vector<GangAct> acts_;
 };
@@ -162,19 +163,19 @@ VolumeActs with_volumes(const PodGang& gang, const ClusterView& cluster,
   if (std::ranges::none_of(acts, uses_claims)) return {std::move(acts)};
   const Volumes& volumes = cluster.volumes();
   VolumeActs out;
+  if (has_claims(gang) && !claims_objection(gang, users_of(gang), cluster).empty()) return out;
   Requests requests(gang, cluster);
-  bool waits = has_claims(gang) && !claims_objection(gang, users_of(gang), cluster).empty();
-  if (waits) return out;
+  bool waits = false;
   std::set<std::string> waiting_riders;
   for (const GangAct& act : acts) {
     if (!uses_claims(act)) continue;
     const Pod& pod = gang.pods().at(act.pod);
     const bool is_rider = pod.gpus == 0;
-    const std::size_t before = requests.acts().size();
     const bool is_pending = !volumes.pending(user_of(pod)).empty();
-    const bool suits = (!is_rider || volumes.objection(user_of(pod)).empty()) && requests.add(act);
-    if (!suits && !is_pending && !is_rider) return {.node = act.node};
-    if (suits && !is_pending && requests.acts().size() == before) continue;
+    std::optional<std::size_t> needs;
+    if (!is_rider || volumes.objection(user_of(pod)).empty()) needs = requests.add(act);
+    if (!needs && !is_pending && !is_rider) return {.node = act.node};
+    if (needs == 0 && !is_pending) continue;
     if (is_rider) {
       waiting_riders.insert(act.pod);
     } else {

@@ -15,6 +15,7 @@ namespace {
 class VolumesTest : public OwnersTest {
  protected:
   void SetUp() override {
+    add_operators(server_);
     for (int i = 0; i < 4; ++i) {
       server_.add_node({.name = fmt::format("n{}", i),
                         .gpus = 4,
@@ -207,6 +208,35 @@ TEST_F(VolumesTest, AGangWithoutAVolumeForEachPodWaits) {
   EXPECT_EQ(nodes(), (std::vector<std::string>{"n2", "n2"}));
 }
 
+TEST_F(VolumesTest, PodsOfAGangShareAVolume) {
+  add_local_volume(server_, "disk", "n2");
+  add_claim(server_, "ann", "data", "local");
+  add_job("j", with_claim("data"), 2);
+  Scheduler live(server_, "fifo:skip=true,placement=first-fit");
+  live.run_for(seconds(20));
+  EXPECT_EQ(nodes(), (std::vector<std::string>{"n2", "n2"}));
+  EXPECT_EQ(live.places(), 1);
+}
+
+TEST_F(VolumesTest, APodWithoutGpusWaitsForItsOwnVolume) {
+  add_claim(server_, "ann", "data", "wait");
+  const Json gpus = {{"template", fake_template(2)}, {"replicas", 1}};
+  Json rider = {{"template", fake_template(0)}, {"replicas", 1}};
+  rider["template"]["spec"].update(with_claim("data"));
+  ASSERT_EQ(server_
+                .act("POST", "/apis/kubeflow.org/v1/namespaces/ann/pytorchjobs",
+                     {{"metadata", {{"name", "train"}}},
+                      {"spec", {{"pytorchReplicaSpecs", {{"Master", rider}, {"Worker", gpus}}}}}})
+                .status,
+            201);
+  Scheduler live(server_, "fifo:skip=true,placement=first-fit");
+  for (int i = 0; i < 40; ++i) {
+    live.run_for(milliseconds(500));
+    ASSERT_EQ(refusal(server_), "") << "no pod is bound before its claim";
+  }
+  EXPECT_EQ(nodes(), (std::vector<std::string>{"n0", "n0"}));
+}
+
 TEST_F(VolumesTest, ANewVolumeElsewhereGivesAWaitingGangAPlace) {
   server_.add_job({.name_space = "bob", .name = "full", .gpus = 4});
   Scheduler live(server_, "fifo:skip=true,placement=first-fit");
@@ -346,6 +376,17 @@ std::string run_random_world(std::uint64_t seed, const std::string& policy) {
     }
     server.at(Time{static_cast<std::int64_t>(rng.below(60'000))},
               [&server, job] { server.add_job(job); });
+  }
+  // Half of the worlds have faults.
+  if (seed % 2 == 0) {
+    server.set_rates({.conflict = 0.02,
+                      .too_many = 0.01,
+                      .internal = 0.02,
+                      .lost_request = 0.005,
+                      .lost_answer = 0.005,
+                      .late = 0.002,
+                      .stream_ends = 0.05,
+                      .stream_breaks = 0.05});
   }
   Scheduler live(server, policy);
   while (server.now() < Time{} + seconds(3 * 3600)) {

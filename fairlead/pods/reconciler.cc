@@ -406,10 +406,10 @@ VolumeActs Reconciler::acts_to_run(const Look& look) const {
   };
   const auto suits = [&](const Pod& pod, const std::string& node) {
     const Node* const found = cluster_.node(node);
-    std::set<std::string> taken;
+    VolumeChoices choices;
     return pod.claims.empty() ||
            (found != nullptr && cluster_.volumes()
-                                    .needs({pod.name_space, pod.uid, pod.claims}, *found, taken)
+                                    .needs({pod.name_space, pod.uid, pod.claims}, *found, choices)
                                     .has_value());
   };
   return with_volumes(look.gang(), cluster_, look.gang().acts_to_run(look.wish.where, fits, suits));

@@ -248,19 +248,19 @@ const std::string* Volumes::smallest(const ClaimAsks& asks, const Node& node,
 }
 
 std::optional<std::vector<VolumeRequest>> Volumes::needs(const User& user, const Node& node,
-                                                         std::set<std::string>& taken) const {
+                                                         VolumeChoices& choices) const {
   std::vector<VolumeRequest> found;
-  std::set<std::string> all = taken;
+  VolumeChoices all = choices;
   for (const UsedClaim& used : user.claims) {
     if (!add_need(user, used, node, all, found)) return std::nullopt;
   }
-  taken = std::move(all);
+  choices = std::move(all);
   return found;
 }
 
 // Adds the request for one claim, unless it was made. Returns false if the pod cannot be on the node.
 bool Volumes::add_need(const User& user, const UsedClaim& used, const Node& node,
-                       std::set<std::string>& taken, std::vector<VolumeRequest>& found) const {
+                       VolumeChoices& choices, std::vector<VolumeRequest>& found) const {
   const KubeName name = {user.name_space, used.name};
   const bool is_to_come = used.is_ephemeral && user.pod.empty();
   const Claim* const claim = is_to_come ? nullptr : find(user.name_space, used.name);
@@ -281,8 +281,14 @@ bool Volumes::add_need(const User& user, const UsedClaim& used, const Node& node
                         .volume = {},
                         .version = claim == nullptr ? "" : claim->version,
                         .node = node.name};
-  if (const std::string* const free = smallest(asks, node, taken)) {
-    taken.insert(*free);
+  const auto shared = is_to_come ? choices.of.end() : choices.of.find(name);
+  if (shared != choices.of.end()) {
+    request.volume = shared->second;
+    request.version = volumes_.at(shared->second).version;
+    if (!labels_admit(volumes_.at(shared->second).reach, node)) return false;
+  } else if (const std::string* const free = smallest(asks, node, choices.taken)) {
+    choices.taken.insert(*free);
+    if (!is_to_come) choices.of[name] = *free;
     request.volume = *free;
     request.version = volumes_.at(*free).version;
   } else if (storage->makes_none || !labels_admit(storage->topologies, node)) {

@@ -28,6 +28,12 @@ struct VolumeRequest {
   std::string node;
 };
 
+// The free volumes that the claims of some pods would get.
+struct VolumeChoices {
+  std::set<std::string> taken{};         // names
+  std::map<KubeName, std::string> of{};  // by claim; pods may share one
+};
+
 class Volumes {
  public:
   void on_claim(const ReflectedChange& change);
@@ -47,9 +53,9 @@ class Volumes {
   // Returns the volume that the pod waits for: "claim data waits for its volume on node n3"; empty: none.
   std::string pending(const User& user) const;
   // Returns the claims of the pod whose volume still has to be requested before it may be bound to the node. Nothing: it
-  // cannot be there. Adds free volumes that it would get to `taken`, and takes none of these. O(claims x free volumes).
+  // cannot be there. Adds the free volumes that it would get to `choices`. O(claims x free volumes).
   std::optional<std::vector<VolumeRequest>> needs(const User& user, const Node& node,
-                                                  std::set<std::string>& taken) const;
+                                                  VolumeChoices& choices) const;
   // Returns true if one pod alone may use the claim (ReadWriteOncePod).
   bool is_of_one_pod(const std::string& name_space, const UsedClaim& claim) const;
 
@@ -85,8 +91,8 @@ class Volumes {
   const std::string* reserved(const KubeName& claim, const std::string& uid) const;
   const std::string* smallest(const ClaimAsks& asks, const Node& node,
                               const std::set<std::string>& taken) const;
-  bool add_need(const User& user, const UsedClaim& used, const Node& node,
-                std::set<std::string>& taken, std::vector<VolumeRequest>& found) const;
+  bool add_need(const User& user, const UsedClaim& used, const Node& node, VolumeChoices& choices,
+                std::vector<VolumeRequest>& found) const;
 
   std::map<KubeName, Claim> claims_;
   std::map<std::string, Volume> volumes_;  // by name

@@ -41,10 +41,11 @@ class VolumesOfClassesTest : public testing::Test {
                                  more + "}}"));
   }
   // Returns the volume that the claim would get on the node; "none" if there is none.
-  std::string choice(std::set<std::string> taken = {}) const {
+  std::string choice(const std::set<std::string>& taken = {}) const {
     const std::string name_space = "ann";
     const std::string pod = "p";
-    const auto needs = volumes_.needs({name_space, pod, claims_}, node_, taken);
+    VolumeChoices choices{.taken = taken};
+    const auto needs = volumes_.needs({name_space, pod, claims_}, node_, choices);
     return !needs ? "none" : needs->empty() ? "" : needs->front().volume;
   }
 
