@@ -65,7 +65,19 @@ Amounts requests_of(const Json& pod) {
 
 FakeCluster::FakeCluster(FakeStore& store, FakeAgenda& agenda, const FakeDelays& delays,
                          std::uint64_t seed)
-    : store_(store), agenda_(agenda), delays_(delays), rng_(Rng(seed).split(1)) {}
+    : store_(store),
+      agenda_(agenda),
+      delays_(delays),
+      rng_(Rng(seed).split(1)),
+      volumes_(store, {.soon =
+                           [this](std::function<void()> act) {
+                             plan(draw(delays_.controller), std::move(act));
+                           },
+                       .when_made =
+                           [this](std::function<void()> act) {
+                             plan(draw(delays_.provision), std::move(act));
+                           },
+                       .unix_ms = [this] { return unix_ms(); }}) {}
 
 Duration FakeCluster::draw(FakeDelay delay) {
   const auto span = static_cast<std::uint64_t>((delay.most - delay.least).ms);
@@ -130,6 +142,7 @@ void FakeCluster::changed(const FakeChange& change) {
     plan(draw(delays_.controller), [this, uid] { collect(uid); });
   }
   plan_operators(change);
+  volumes_.changed(change);
   if (resource == kNodes) node_changed(change);
   if (resource == kJobs && change.after) plan_job(change.key, draw(delays_.controller));
   if (resource != kPods) return;
@@ -236,7 +249,7 @@ void FakeCluster::admit(const FakeKey& key, const std::string& uid) {
 void FakeCluster::start(const FakeKey& key, const std::string& uid) {
   const FakeObject pod = at_work(key, uid);
   if (!pod || is_deleted(*pod)) return;
-  if (!is_node_ready(node_of(*pod))) {
+  if (!is_node_ready(node_of(*pod)) || !volumes_.problem(*pod).empty()) {
     return plan(seconds(1), [this, key, uid] { start(key, uid); });
   }
   running_since_[uid] = agenda_.now();

@@ -13,12 +13,14 @@
 // `fake.fairlead.dev/exit-code`. A deleted pod ends within its grace period, becomes Failed, and is
 // removed. On a node that is not ready nothing happens until it is ready again; after 300 s its pods are
 // marked DisruptionTarget and deleted. The pods of a deleted node are removed after 40 s.
+// A pod does not start before its node reaches its bound volumes (fake_volumes.h).
 #pragma once
 
 #include "fairlead/base/rng.h"
 #include "fairlead/kube/fake_agenda.h"
 #include "fairlead/kube/fake_operator.h"
 #include "fairlead/kube/fake_store.h"
+#include "fairlead/kube/fake_volumes.h"
 
 #include <map>
 #include <set>
@@ -40,6 +42,7 @@ struct FakeDelays {
   FakeDelay admit = {milliseconds(10), milliseconds(100)};
   FakeDelay start = {milliseconds(300), milliseconds(1500)};
   FakeDelay stop = {milliseconds(20), milliseconds(300)};
+  FakeDelay provision = {seconds(1), seconds(3)};
 };
 
 constexpr std::string_view kFakeRun = "fake.fairlead.dev/run-ms";
@@ -62,6 +65,7 @@ class FakeCluster {
   bool is_frozen(const std::string& uid) const { return frozen_since_.contains(uid); }
   // Returns how much of their run the pods of an owner have completed.
   Duration progress(const std::string& owner_uid) const;
+  const FakeVolumes& volumes() const { return volumes_; }
 
  private:
   struct JobState {
@@ -119,6 +123,7 @@ class FakeCluster {
   FakeAgenda& agenda_;
   const FakeDelays& delays_;
   Rng rng_;
+  FakeVolumes volumes_;
   Time away_until_;
   std::map<std::string, FakeOperator> operators_;  // by resource
   std::map<std::string, Time> unready_since_;      // nodes

@@ -178,6 +178,7 @@ void FakeCluster::collect(const std::string& owner_uid) {
   for (const FakeObject& pod : pods_of(owner_uid)) {
     if (!is_deleted(*pod)) delete_pod(*pod);
   }
+  volumes_.collect(owner_uid);
   std::vector<std::string> resources = {std::string(kJobs)};
   resources.reserve(operators_.size() + 1);
   for (const auto& [resource, played] : operators_) resources.push_back(resource);

@@ -14,6 +14,9 @@ constexpr std::string_view kPods = "/api/v1/pods";
 constexpr std::string_view kJobs = "/apis/batch/v1/jobs";
 constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
 constexpr std::string_view kQuotas = "/api/v1/resourcequotas";
+constexpr std::string_view kClaims = "/api/v1/persistentvolumeclaims";
+constexpr std::string_view kVolumes = "/api/v1/persistentvolumes";
+constexpr std::string_view kClasses = "/apis/storage.k8s.io/v1/storageclasses";
 
 // A path of the API: "/apis/batch/v1/namespaces/lab/jobs/train/status?limit=500".
 struct FakePath {

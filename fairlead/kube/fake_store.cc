@@ -14,7 +14,7 @@
 namespace fairlead {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kServed = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kServed = {{
     {kNodes, "Node"},
     {"/api/v1/namespaces", "Namespace"},
     {kPods, "Pod"},
@@ -26,6 +26,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kServed 
     {"/apis/scheduling.k8s.io/v1/priorityclasses", "PriorityClass"},
     {kBudgets, "PodDisruptionBudget"},
     {kQuotas, "ResourceQuota"},
+    {kClaims, "PersistentVolumeClaim"},
+    {kVolumes, "PersistentVolume"},
+    {kClasses, "StorageClass"},
 }};
 
 std::string_view reason_of(int status) {

@@ -47,8 +47,8 @@ class FakeStore {
   explicit FakeStore(std::uint64_t seed);
 
   // Serves one more resource: ("/apis/jobset.x-k8s.io/v1alpha2/jobsets", "JobSet"). Served from the start:
-  // nodes, namespaces, pods, configmaps, events (both groups), jobs, leases, priorityclasses and
-  // poddisruptionbudgets.
+  // nodes, namespaces, pods, configmaps, events (both groups), jobs, leases, priorityclasses,
+  // poddisruptionbudgets, quotas, claims, volumes and storage classes.
   void serve(const std::string& resource, const std::string& kind);
   // Stops serving a resource, as if its CRD was deleted; its objects are deleted.
   void unserve(const std::string& resource);

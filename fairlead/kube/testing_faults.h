@@ -119,12 +119,17 @@ inline bool all_jobs_done(FakeServer& server) {
   });
 }
 
-// Returns the reason if a kubelet refused a pod for lack of room; empty: there is none.
+// Returns the reason if a kubelet refused a pod for lack of room, or cannot mount its volumes; empty: there is none.
 inline std::string refusal(FakeServer& server) {
   const FakeAnswer list = server.act("GET", "/api/v1/pods");
   for (const Json& pod : json_at(list.body, {"items"})) {
     const std::string& reason = text_at(pod, {"status", "reason"});
     if (reason.starts_with("OutOf")) return "a kubelet refused a pod: " + reason;
+    const bool is_bound = !text_at(pod, {"spec", "nodeName"}).empty();
+    const bool is_leaving = !text_at(pod, {"metadata", "deletionTimestamp"}).empty();
+    if (!is_bound || is_leaving) continue;
+    if (std::string problem = server.cluster().volumes().problem(pod); !problem.empty())
+      return problem;
   }
   return {};
 }

@@ -32,6 +32,7 @@ void TaskLimits::forget(JobId job) {
     --limited_;
   }
   std::erase_if(closed_, [&](const auto& entry) { return entry.first == job; });
+  places_.erase(job);
 }
 
 void TaskLimits::set_offer(NodeId node, std::vector<std::int64_t> amounts) {
@@ -47,9 +48,30 @@ bool TaskLimits::set_closed(NodeId node, const std::set<JobId>& jobs) {
   return opened > 0;
 }
 
+std::vector<NodeId> TaskLimits::set_places(JobId job, std::map<NodeId, std::uint32_t> most) {
+  std::vector<NodeId> gained;
+  if (const auto before = places_.find(job); before != places_.end()) {
+    for (const auto& [node, tasks] : most) {
+      const auto had = before->second.find(node);
+      if (tasks > (had == before->second.end() ? 0 : had->second)) gained.push_back(node);
+    }
+  }
+  places_[job] = std::move(most);
+  return gained;
+}
+
 bool TaskLimits::has(JobId job) const {
   const auto closed = closed_.lower_bound({job, NodeId(0)});
-  return needs_of(job) != nullptr || (closed != closed_.end() && closed->first == job);
+  return needs_of(job) != nullptr || (closed != closed_.end() && closed->first == job) ||
+         places_.contains(job);
+}
+
+std::uint32_t TaskLimits::most_by_place(JobId job, NodeId node) const {
+  if (!closed_.empty() && closed_.contains({job, node})) return 0;
+  const auto places = places_.find(job);
+  if (places == places_.end()) return kAnyTasks;
+  const auto place = places->second.find(node);
+  return place == places->second.end() ? 0 : place->second;
 }
 
 std::uint32_t TaskLimits::kind_of(JobId job) const {
@@ -59,6 +81,12 @@ std::uint32_t TaskLimits::kind_of(JobId job) const {
        ++at) {
     kind = (kind + at->second.row() + 1U) * 0x9e3779b1U | 1U;
   }
+  const auto places = places_.find(job);
+  if (places == places_.end()) return kind;
+  kind = kind * 0x85ebca6bU | 1U;  // also without a node
+  for (const auto& [node, tasks] : places->second) {
+    kind = ((kind + node.row() + 1U) * 0x9e3779b1U + tasks) * 0x85ebca6bU | 1U;
+  }
   return kind;
 }
 
@@ -67,11 +95,11 @@ const std::vector<TaskNeed>* TaskLimits::needs_of(JobId job) const {
 }
 
 std::uint32_t TaskLimits::most_tasks(JobId job, NodeId node) const {
-  if (is_closed(job, node)) return 0;
+  const std::uint32_t most = most_by_place(job, node);
   const std::vector<TaskNeed>* const needs = needs_of(job);
-  if (needs == nullptr) return kAnyTasks;
-  if (!offers_.has(node)) return tasks_in(nullptr, 0, *needs);
-  return tasks_in(offers_[node].data(), offers_[node].size(), *needs);
+  if (needs == nullptr) return most;
+  if (!offers_.has(node)) return std::min(most, tasks_in(nullptr, 0, *needs));
+  return std::min(most, tasks_in(offers_[node].data(), offers_[node].size(), *needs));
 }
 
 void TaskRoom::begin(const TaskLimits* limits, std::size_t nodes) {
@@ -90,10 +118,11 @@ bool TaskRoom::limits(JobId job) const { return limits_ != nullptr && limits_->h
 
 std::uint32_t TaskRoom::tasks(JobId job, NodeId node) const {
   if (limits_ == nullptr) return kAnyTasks;
-  if (limits_->is_closed(job, node)) return 0;
+  const std::uint32_t most = limits_->most_by_place(job, node);
   const std::vector<TaskNeed>* const needs = limits_->needs_of(job);
-  if (needs == nullptr) return kAnyTasks;
-  return tasks_in(left_.data() + node.row() * limits_->resources_, limits_->resources_, *needs);
+  if (needs == nullptr || most == 0) return most;
+  return std::min(
+      most, tasks_in(left_.data() + node.row() * limits_->resources_, limits_->resources_, *needs));
 }
 
 void TaskRoom::add(JobId job, NodeId node, std::int64_t tasks) {

@@ -8,6 +8,7 @@
 #include "fairlead/model/free_index.h"
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -30,12 +31,15 @@ class TaskLimits {
   void set_offer(NodeId node, std::vector<std::int64_t> amounts);
   // Sets the jobs that must not use the node. Returns true if one may use it now that must not before.
   bool set_closed(NodeId node, const std::set<JobId>& jobs);
+  // Sets the only nodes that the job may use, with the most tasks of it on each, for example by its volumes. Returns the
+  // nodes that may have more tasks than before. O(nodes that may have some).
+  std::vector<NodeId> set_places(JobId job, std::map<NodeId, std::uint32_t> most);
 
   // Returns true if no job is limited. O(1).
-  bool empty() const { return limited_ == 0 && closed_.empty(); }
+  bool empty() const { return limited_ == 0 && closed_.empty() && places_.empty(); }
   // Returns true if the job is limited.
   bool has(JobId job) const;
-  // Returns 0 if the job is not limited. Jobs of one kind have the same limits. O(closed nodes).
+  // Returns 0 if the job is not limited. Jobs of one kind have the same limits. O(closed nodes + places).
   std::uint32_t kind_of(JobId job) const;
   // Returns how many tasks of the job fit on the node if no gang has any of it; kAnyTasks: it is not limited.
   // O(needs).
@@ -48,13 +52,13 @@ class TaskLimits {
     std::vector<TaskNeed> each;
   };
   const std::vector<TaskNeed>* needs_of(JobId job) const;
-  bool is_closed(JobId job, NodeId node) const {
-    return !closed_.empty() && closed_.contains({job, node});
-  }
+  // Returns the most tasks of the job on the node, regardless of its needs; kAnyTasks: any number.
+  std::uint32_t most_by_place(JobId job, NodeId node) const;
 
   IdVector<JobId, Needs> needs_;  // ends with the last job that had needs
   std::size_t limited_ = 0;       // number of jobs with needs
   std::set<std::pair<JobId, NodeId>> closed_;
+  std::map<JobId, std::map<NodeId, std::uint32_t>> places_;  // most tasks; no entry: every node
   IdVector<NodeId, std::vector<std::int64_t>> offers_;
   std::size_t resources_ = 0;  // the longest offer
 };

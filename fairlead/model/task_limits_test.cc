@@ -44,6 +44,31 @@ TEST(TaskLimits, AClosedNodeHasRoomForNoTaskOfThatJobAlone) {
   EXPECT_EQ(limits.kind_of(kOther), 0U);
 }
 
+TEST(TaskLimits, AJobWithPlacesHasThemAlone) {
+  TaskLimits limits = limits_of_two_nodes();
+  const std::uint32_t kind = limits.kind_of(kSmall);
+  EXPECT_TRUE(limits.set_places(kSmall, {{kA, 1}}).empty()) << "before, it had all nodes";
+  limits.set_places(kOther, {});
+  EXPECT_EQ(limits.most_tasks(kSmall, kA), 1U);
+  EXPECT_EQ(limits.most_tasks(kSmall, kB), 0U);
+  EXPECT_EQ(limits.most_tasks(kOther, kA), 0U);
+  EXPECT_EQ(limits.most_tasks(kLarge, kA), 2U);
+  EXPECT_NE(limits.kind_of(kSmall), kind);
+  EXPECT_TRUE(limits.has(kOther));
+  TaskRoom room;
+  room.begin(&limits, 2);
+  EXPECT_EQ(room.tasks(kSmall, kA), 1U);
+  EXPECT_EQ(room.tasks(kOther, kA), 0U);
+  room.take(kLarge, kA, 2);
+  EXPECT_EQ(room.tasks(kLarge, kA), 0U);
+  EXPECT_EQ(limits.set_places(kSmall, {{kA, 2}, {kB, 1}}), (std::vector<NodeId>{kA, kB}));
+  EXPECT_EQ(limits.most_tasks(kSmall, kB), 1U);
+  limits.forget(kSmall);
+  limits.forget(kOther);
+  EXPECT_EQ(limits.most_tasks(kSmall, kA), kAnyTasks);
+  EXPECT_EQ(limits.kind_of(kOther), 0U);
+}
+
 TEST(TaskRoom, TasksTakeRoomFromAllJobs) {
   const TaskLimits limits = limits_of_two_nodes();
   TaskRoom room;

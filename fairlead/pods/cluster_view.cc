@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -106,6 +107,16 @@ std::uint32_t ClusterView::taken(const std::string& node,
     if (!pod.node.empty() && counts(pod)) gpus += pod.gpus;
   });
   return gpus;
+}
+
+const Pod* ClusterView::user_of(const std::string& name_space, const std::string& claim,
+                                const std::string& own) const {
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.name_space != name_space || (pod.is_ours && pod.gang == own)) continue;
+    if (!pod.takes_gpus() && !may_come(uid)) continue;
+    if (std::ranges::find(pod.claims, claim, &UsedClaim::name) != pod.claims.end()) return &pod;
+  }
+  return nullptr;
 }
 
 std::string ClusterView::objection(const PodGang& gang) const {

@@ -12,6 +12,7 @@
 #include "fairlead/pods/node.h"
 #include "fairlead/pods/quotas.h"
 #include "fairlead/pods/residents.h"
+#include "fairlead/pods/volumes.h"
 
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,7 @@ class ClusterView {
   std::string remove_pod(const std::string& uid);
   void set_budget(const ReflectedChange& change) { budgets_.on(change); }
   void set_quota(const ReflectedChange& change) { quotas_.on(change); }
+  Volumes& volumes() { return volumes_; }
   void set_tickets(std::map<std::string, std::int64_t> tickets) { tickets_ = std::move(tickets); }
 
   // -- Calls that may still take effect.
@@ -67,6 +69,11 @@ class ClusterView {
   // Returns the GPUs of pods on the node for which `counts` is true, without pods that may still come.
   std::uint32_t taken(const std::string& node, const std::function<bool(const Pod&)>& counts) const;
   const Residents& residents() const { return residents_; }
+  const Volumes& volumes() const { return volumes_; }
+  // Returns a pod that uses the claim, and is on a node or may still come to one; null: none has it but pods of the gang
+  // `own`. O(pods).
+  const Pod* user_of(const std::string& name_space, const std::string& claim,
+                     const std::string& own) const;
   // Returns why the gang must not be stopped now: its pods ask for that, or a budget does not allow it.
   // Empty: it may be stopped.
   std::string objection(const PodGang& gang) const;
@@ -88,6 +95,7 @@ class ClusterView {
   Residents residents_;
   Budgets budgets_;
   Quotas quotas_;
+  Volumes volumes_;
   std::map<std::string, std::int64_t> tickets_;  // by namespace; only namespaces with an entry
 };
 

@@ -22,14 +22,19 @@ ClusterWatch::ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks 
           [sink = std::move(sinks.owner)](const OwnerKind& kind, const ReflectedChange& change) {
             if (change.kind != ReflectedChange::Kind::kSynced) sink(kind, change);
           }),
-      resources_{Reflector(door, "/api/v1/nodes", "", changes_to(std::move(sinks.node))),
-                 Reflector(door, "/api/v1/pods", "", changes_to(std::move(sinks.pod))),
-                 Reflector(door, "/apis/policy/v1/poddisruptionbudgets", "",
-                           changes_to(std::move(sinks.budget))),
-                 Reflector(door, "/api/v1/resourcequotas", "", changes_to(std::move(sinks.quota))),
-                 Reflector(door, fmt::format("/api/v1/namespaces/{}/configmaps", name_space),
-                           "fieldSelector=metadata.name%3Dfairlead",
-                           changes_to(std::move(sinks.settings)))} {}
+      resources_{
+          Reflector(door, "/api/v1/nodes", "", changes_to(std::move(sinks.node))),
+          Reflector(door, "/api/v1/pods", "", changes_to(std::move(sinks.pod))),
+          Reflector(door, "/apis/policy/v1/poddisruptionbudgets", "",
+                    changes_to(std::move(sinks.budget))),
+          Reflector(door, "/api/v1/resourcequotas", "", changes_to(std::move(sinks.quota))),
+          Reflector(door, "/api/v1/persistentvolumeclaims", "", changes_to(std::move(sinks.claim))),
+          Reflector(door, "/api/v1/persistentvolumes", "", changes_to(std::move(sinks.volume))),
+          Reflector(door, "/apis/storage.k8s.io/v1/storageclasses", "",
+                    changes_to(std::move(sinks.storage_class))),
+          Reflector(door, fmt::format("/api/v1/namespaces/{}/configmaps", name_space),
+                    "fieldSelector=metadata.name%3Dfairlead",
+                    changes_to(std::move(sinks.settings)))} {}
 
 bool ClusterWatch::handle(const KubeEvent& event) {
   return owners_.handle(event) || std::ranges::any_of(resources_, [&](Reflector& resource) {

@@ -1,4 +1,5 @@
-// The watches of a scheduler of pods: nodes, pods, owners, disruption budgets, quotas, and the ConfigMap `fairlead`.
+// The watches of a scheduler of pods: nodes, pods, owners, disruption budgets, quotas, volumes with claims
+// and classes, and the ConfigMap `fairlead`.
 //
 // Each change goes to the sink of its resource, in the order in which the API server sent it.
 #pragma once
@@ -19,7 +20,7 @@ class ClusterWatch {
   // No sink may call this class. None receives kSynced.
   struct Sinks {
     WatchedKinds::Sink owner;
-    Reflector::Sink node, pod, budget, quota, settings;
+    Reflector::Sink node, pod, budget, quota, claim, volume, storage_class, settings;
   };
   // `name_space`: namespace of the ConfigMap. REQUIRES: the door outlives this.
   ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks sinks);
@@ -39,7 +40,7 @@ class ClusterWatch {
 
  private:
   WatchedKinds owners_;
-  std::array<Reflector, 5> resources_;  // nodes, pods, budgets, quotas, settings
+  std::array<Reflector, 8> resources_;  // in the order of the sinks
 };
 
 }  // namespace fairlead

@@ -1,5 +1,7 @@
 #include "fairlead/pods/gang.h"
 
+#include "fairlead/pods/seats.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -99,8 +101,8 @@ std::vector<GangPlace> PodGang::found_at() const {
   return found;
 }
 
-std::vector<GangAct> PodGang::acts_to_run(const std::vector<GangPlace>& where,
-                                          const Fits& fits) const {
+std::vector<GangAct> PodGang::acts_to_run(const std::vector<GangPlace>& where, const Fits& fits,
+                                          const Suits& suits) const {
   if (owner_.state != Owner::State::kHere) return {};
   if (owner_.is_suspended) {
     if (!owner_.is_ours) return {};
@@ -127,16 +129,24 @@ std::vector<GangAct> PodGang::acts_to_run(const std::vector<GangPlace>& where,
   });
   const bool any_gated = std::ranges::any_of(here, [](const Pod* pod) { return pod->is_gated; });
   if (!all_fit || any_gated) return {};
+  std::vector<const Pod*> left = here;
+  std::erase_if(left, [](const Pod* pod) { return !pod->node.empty(); });
+  std::vector<std::uint32_t> free;
+  free.reserve(where.size());
+  for (const GangPlace& place : where) {
+    const std::uint32_t count = room[place.node];
+    free.push_back(count > place.pods ? 0 : count);
+  }
+  const std::vector<std::size_t> at = seats(left.size(), free, [&](std::size_t i, std::size_t j) {
+    return suits(*left[i], where[j].node);
+  });
   std::vector<GangAct> acts;
-  auto next = where.begin();
-  for (const Pod* pod : here) {
-    if (!pod->node.empty()) continue;
-    while (next != where.end() && room[next->node] == 0) ++next;
-    if (next == where.end()) break;
-    --room[next->node];
-    const std::uint64_t its = lowest_gpus(gpus[next->node], owner_.pod_gpus);
-    gpus[next->node] &= ~its;
-    acts.push_back({GangAct::Kind::kBind, pod->uid, next->node, its});
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (at[i] == where.size()) break;
+    const std::string& node = where[at[i]].node;
+    const std::uint64_t its = lowest_gpus(gpus[node], owner_.pod_gpus);
+    gpus[node] &= ~its;
+    acts.push_back({.kind = GangAct::Kind::kBind, .pod = left[i]->uid, .node = node, .gpus = its});
   }
   add_riders(where, fits, acts);
   return acts;

@@ -11,6 +11,7 @@
 
 #include "fairlead/pods/members.h"
 #include "fairlead/pods/owner.h"
+#include "fairlead/pods/volumes.h"
 
 #include <functional>
 #include <map>
@@ -29,10 +30,20 @@ struct GangPlace {
 };
 
 struct GangAct {
-  enum class Kind : std::uint8_t { kResume, kSuspend, kBind, kThaw, kFreeze, kMark, kEvict } kind;
+  enum class Kind : std::uint8_t {
+    kResume,
+    kSuspend,
+    kVolume,  // asks for a volume of the pod
+    kBind,
+    kThaw,
+    kFreeze,
+    kMark,
+    kEvict
+  } kind;
   std::string pod;         // the pod's uid; empty: the call is for the owner
   std::string node;        // for kBind
   std::uint64_t gpus = 0;  // for kBind, if the scheduler chooses the GPUs
+  VolumeRequest volume{};  // for kVolume
 };
 
 class PodGang {
@@ -58,9 +69,12 @@ class PodGang {
   std::vector<GangPlace> found_at() const;
 
   // Returns the calls to make now; nothing if the gang can only wait. `fits`: whether a pod with that
-  // many GPUs fits on a node beside all pods that take GPUs there.
+  // many GPUs fits on a node beside all pods that take GPUs there. `suits`: whether a pod may be on a node; if not all
+  // pods can be on a node of theirs, some are bound to others.
   using Fits = std::function<bool(const std::string& node, std::uint32_t gpus)>;
-  std::vector<GangAct> acts_to_run(const std::vector<GangPlace>& where, const Fits& fits) const;
+  using Suits = std::function<bool(const Pod& pod, const std::string& node)>;
+  std::vector<GangAct> acts_to_run(const std::vector<GangPlace>& where, const Fits& fits,
+                                   const Suits& suits) const;
   // `may_come`: whether a pod without a node has a binding on its way that may take effect.
   using MayCome = std::function<bool(const std::string& uid)>;
   std::vector<GangAct> acts_to_stop(const MayCome& may_come) const;

@@ -45,6 +45,8 @@ KubeRequest GangCalls::request(const PodGang& gang, const GangAct& act) const {
     case GangAct::Kind::kResume:
     case GangAct::Kind::kSuspend:
       return suspension(gang.owner(), act.kind == GangAct::Kind::kSuspend);
+    case GangAct::Kind::kVolume:
+      return volume_request(act.volume);
     case GangAct::Kind::kBind:
       return binding(*pod, act.node, act.gpus);
     case GangAct::Kind::kThaw:

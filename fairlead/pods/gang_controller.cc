@@ -5,11 +5,13 @@
 #include "fairlead/pods/requests.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <vector>
 
 namespace fairlead {
 namespace {
@@ -207,10 +209,11 @@ void GangController::queue_due() {
   const WorkQueue::Groups groups = queue_.take_groups();
   if (groups.starting) add(reconciler_.starting());
   if (groups.kept) add(reconciler_.kept());
-  if (!groups.all && !groups.suspended) return;
+  if (!groups.all && !groups.suspended && !groups.claims) return;
   for (const auto& [key, entry] : observed_.gangs().all()) {
     const bool waits = entry.gang.owner().is_suspended && !reconciler_.of(key).runs;
-    if (groups.all || (groups.suspended && waits)) queue_.add_gang(key);
+    const bool is_due = (groups.suspended && waits) || (groups.claims && has_claims(entry.gang));
+    if (groups.all || is_due) queue_.add_gang(key);
   }
 }
 
@@ -220,7 +223,7 @@ void GangController::settle(const std::string& key, Time now) {
   if (settlement.is_new_job) announce(key, now);
   // The template may have changed while the gang waits.
   const JobId job = observed_.gangs().find(key)->job;
-  if (tables_->jobs.is_here(job) && !reconciler_.of(key).runs) limit(key);
+  if (tables_->jobs.is_here(job)) reconciler_.of(key).runs ? limit_places(key) : limit(key);
   if (reports_.has_gang(key) || !reconciler_.is_over(key)) return;
   resources_.forget(observed_.gangs().find(key)->job);
   reconciler_.forget(key);
@@ -303,9 +306,24 @@ bool GangController::has_node(const std::string& key) {
 // engine cannot count for gangs there: they wait for room (Reconciler::has_room).
 void GangController::limit(const std::string& key) {
   const GangBook::Entry& entry = *observed_.gangs().find(key);
+  limit_places(key);
   if (entry.gang.owner().has_slots) return;
   const Resources each = asked_by_each(entry.gang);
   if (each != resources_.needs_of(entry.job)) resources_.set_needs(entry.job, each);
+}
+
+// Limits the tasks of the gang's job to nodes that can have its volumes.
+void GangController::limit_places(const std::string& key) {
+  const GangBook::Entry& entry = *observed_.gangs().find(key);
+  if (!has_claims(entry.gang)) return;
+  std::map<NodeId, std::uint32_t> most;
+  for (const auto& [name, pods] : volume_places(entry.gang, observed_.view())) {
+    if (const auto node = engine_cluster_.row(name)) most[*node] = pods;
+  }
+  for (NodeId node : resources_.limits().set_places(entry.job, std::move(most))) {
+    if (tables_ == nullptr || tables_->waiting.members().empty()) break;
+    reports_.add_node({.kind = EventKind::kRoomUp, .node = node});
+  }
 }
 
 // REQUIRES: its job was numbered. The shape that the engine gets is remembered.
@@ -385,7 +403,11 @@ std::string GangController::shortage(JobId job) const {
   const GangBook::Entry* const entry = observed_.gangs().find(job);
   if (entry == nullptr || tables_->jobs.state[job] != JobState::kWaiting) return {};
   const Resources each = asked_by_each(entry->gang);
+  const bool uses_claims = has_claims(entry->gang);
+  std::map<std::string, std::uint32_t> places;
+  if (uses_claims) places = volume_places(entry->gang, observed_.view());
   int nodes = 0;
+  int without_volumes = 0;
   std::map<std::string, int> lacks;  // nodes, by resource
   for (const auto& [name, row] : engine_cluster_.rows()) {
     const Tables::NodeState& state = tables_->nodes[row];
@@ -394,18 +416,24 @@ std::string GangController::shortage(JobId job) const {
     const Node* const node = observed_.view().node(name);
     if (!is_its || free < tables_->jobs.task_gpus[job] || node == nullptr) continue;
     ++nodes;
+    if (uses_claims && !places.contains(name)) {
+      ++without_volumes;
+      continue;
+    }
     Resources used;
     observed_.view().each_on(name, [&](const Pod& pod) { add(used, pod.requests); });
     const std::string lack = lacking(node->allocatable, used, each);
     if (!lack.empty()) ++lacks[lack];
   }
-  std::string text;
+  std::vector<std::string> parts;
   for (const auto& [resource, count] : lacks) {
-    text +=
-        text.empty() ? fmt::format("of {} nodes with free GPUs for a pod of it, ", nodes) : ", ";
-    text += fmt::format("{} ha{} too little {}", count, count == 1 ? "s" : "ve", resource);
+    parts.push_back(fmt::format("{} ha{} too little {}", count, count == 1 ? "s" : "ve", resource));
   }
-  return text;
+  if (without_volumes > 0)
+    parts.push_back(fmt::format("{} cannot have its volumes", without_volumes));
+  if (parts.empty()) return {};
+  return fmt::format("of {} nodes with free GPUs for a pod of it, {}", nodes,
+                     fmt::join(parts, ", "));
 }
 
 void GangController::explain(JobId job, std::string_view reason, std::string_view message) {

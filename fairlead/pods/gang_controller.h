@@ -56,8 +56,8 @@ class GangController {
   Time due() const;
   // Returns true if the engine's cluster is outgrown, and no call is in flight that a later controller would not know.
   bool is_outgrown() const;
-  // Returns the resources other than GPUs that nodes with free GPUs lack for one more pod of the waiting job: "of 6 nodes
-  // with free GPUs for a pod of it, 4 have too little cpu"; empty: none lacks any. O(nodes x pods of a node).
+  // Returns the resources other than GPUs, and the volumes, that nodes with free GPUs lack for one more pod of the waiting
+  // job: "of 6 nodes with free GPUs for a pod of it, 4 have too little cpu"; empty: none lacks any. O(nodes x pods of a node).
   std::string shortage(JobId job) const;
   // Returns why the gang of that owner must have no place, because its pods cannot be bound; empty: it may have one, or
   // there is none of that name ("namespace/name"). O(gangs).
@@ -71,6 +71,7 @@ class GangController {
   bool offer(const std::string& name, NodeId node);
   void offer_new_resources();
   void limit(const std::string& key);
+  void limit_places(const std::string& key);
   void settle_tickets();
   void queue_due();
   void settle(const std::string& key, Time now);

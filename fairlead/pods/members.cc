@@ -103,6 +103,7 @@ Pod parse_pod(const Json& pod) {
              .version = text_at(metadata, {"resourceVersion"}),
              .node = text_at(spec, {"nodeName"}),
              .requests = pod_requests(spec),
+             .claims = parse_used_claims(spec, text_at(metadata, {"name"})),
              .state = state_of(pod),
              .reason = text_at(pod, {"status", "reason"}),
              .is_ours = text_at(spec, {"schedulerName"}) == kSchedulerName,

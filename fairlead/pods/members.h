@@ -1,6 +1,7 @@
 // Pods, with the fields that a scheduler of GPUs needs.
 #pragma once
 
+#include "fairlead/pods/claims.h"
 #include "fairlead/pods/pod_needs.h"
 #include "fairlead/pods/slots.h"
 
@@ -25,7 +26,8 @@ struct Pod {
   std::uint64_t mask = 0;
   std::string wish;  // kWish and kReport; empty: none
   std::string report;
-  Resources requests;       // node resources, including GPUs
+  Resources requests;  // node resources, including GPUs
+  std::vector<UsedClaim> claims{};
   std::int64_t index = -1;  // index in its Job; -1: it has none
   enum class State : std::uint8_t {
     kPending,

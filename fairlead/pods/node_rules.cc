@@ -152,6 +152,14 @@ NodeRules both(const NodeRules& one, const NodeRules& other) {
   return rules;
 }
 
+bool labels_admit(const NodeRules& rules, const Node& node) {
+  return std::ranges::all_of(rules.selector,
+                             [&](const LabelRule& rule) { return matches(rule, node); }) &&
+         (!rules.has_terms || std::ranges::any_of(rules.terms, [&](const NodeTerm& term) {
+           return matches(term, node);
+         }));
+}
+
 std::string obstacle(const NodeRules& rules, const Node& node) {
   for (const LabelRule& rule : rules.selector) {
     if (!matches(rule, node)) {

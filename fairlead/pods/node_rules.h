@@ -57,6 +57,9 @@ Result<NodeRules> parse_node_rules(const Json& pod_spec);
 // Returns rules that match a node if both given ones do.
 NodeRules both(const NodeRules& one, const NodeRules& other);
 
+// Returns true if the selector and the terms match the node, whatever its taints.
+bool labels_admit(const NodeRules& rules, const Node& node);
+
 // Returns why pods with these rules may not be on the node: "without label pool=a"; empty: they may.
 // Taints that come and go with a node's health are in Node::is_cordoned and Node::is_ready instead.
 std::string obstacle(const NodeRules& rules, const Node& node);

@@ -35,6 +35,21 @@ ObservedCluster::ObservedCluster(KubeDoor& door, const std::string& name_space,
                     view_.set_quota(change);
                     followers_.queue.add_suspended();
                   },
+              .claim =
+                  [this](const ReflectedChange& change) {
+                    view_.volumes().on_claim(change);
+                    followers_.queue.add_claims();
+                  },
+              .volume =
+                  [this](const ReflectedChange& change) {
+                    view_.volumes().on_volume(change);
+                    followers_.queue.add_claims();
+                  },
+              .storage_class =
+                  [this](const ReflectedChange& change) {
+                    view_.volumes().on_class(change);
+                    followers_.queue.add_claims();
+                  },
               .settings = [this](const ReflectedChange& change) { on_settings(change); }}) {}
 
 void ObservedCluster::on_node(const ReflectedChange& change) {
@@ -83,6 +98,7 @@ void ObservedCluster::set_pod(Pod pod) {
   followers_.queue.add_node(pod.node);
   if (pod.is_ours) gangs_.set_pod(pod, door_.now());
   if (!pod.takes_gpus()) end_rest(pod.node);
+  if (pod.is_over() && !pod.claims.empty()) followers_.queue.add_claims();
   // Another gang may wait for the GPUs that this pod leaves.
   if (!pod.takes_gpus() || pod.is_frozen()) followers_.queue.add_starting();
 }
@@ -96,6 +112,7 @@ void ObservedCluster::remove_pod(Pod pod) {
   followers_.queue.add_node(view_.remove_pod(pod.uid));
   if (pod.is_ours) gangs_.remove_pod(pod, door_.now());
   end_rest(pod.node);
+  if (!pod.claims.empty()) followers_.queue.add_claims();
   followers_.queue.add_starting();
 }
 
@@ -119,6 +136,10 @@ void ObservedCluster::take_answer(const GangCalls::Answer& answer) {
 void ObservedCluster::take_pod_answer(const GangCalls::Answer& answer, Pod pod) {
   const std::optional<Json> object = parsed_json(answer.text);
   if (!object) return;
+  if (answer.act.kind == GangAct::Kind::kVolume) {
+    view_.volumes().take_answer(answer.act.volume, *object);
+    return followers_.queue.add_claims();
+  }
   if (answer.act.kind == GangAct::Kind::kBind) {  // the answer has no pod
     if (!pod.node.empty()) return;
     pod.node = answer.act.node;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace fairlead {
@@ -65,6 +66,8 @@ Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Own
     }
     FL_TRY_ASSIGN(needs, parse_pod_needs(json_at(*set.shape, {"spec"})));
     owner.needs = gpus == 0 ? std::move(needs) : both(owner.needs, needs);
+    std::ranges::move(parse_used_claims(json_at(*set.shape, {"spec"}), {}),
+                      std::back_inserter(owner.claims));
     gpus = asked;
     owner.has_slots = slots > 0;
     pods += set.pods;

@@ -58,6 +58,7 @@ struct Owner {
   std::uint32_t succeeded = 0;      // succeeded pods by the owner's count; some may be deleted
   std::uint32_t spare = 0;          // number of pods that must succeed beside the last gang
   PodNeeds needs;                   // needs of each pod with GPUs
+  std::vector<UsedClaim> claims;    // of each such pod that does not exist yet
   std::string model;
   Duration time;  // run time expected by its user; 0: not given
   bool is_suspended = false;

@@ -24,12 +24,7 @@ std::string_view unknown_need(const Json& pod_spec) {
     return text_at(spread, {"whenUnsatisfiable"}) != "ScheduleAnyway";
   });
   if (is_spread) return "a topologySpreadConstraint with DoNotSchedule";
-  if (!json_at(pod_spec, {"resourceClaims"}).empty()) return "resourceClaims";
-  const Json& volumes = json_at(pod_spec, {"volumes"});
-  const bool is_made = std::any_of(volumes.begin(), volumes.end(), [](const Json& volume) {
-    return json_at(volume, {"ephemeral"}).is_object();
-  });
-  return is_made ? "an ephemeral volume, which a scheduler has to find a node for" : "";
+  return json_at(pod_spec, {"resourceClaims"}).empty() ? "" : "resourceClaims";
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ std::string unbindable(const PodGang& gang, const ClusterView& cluster) {
   }
   // Pods without a known owner are complete, or the gang has no job.
   const std::uint32_t missing = owner.kind == nullptr ? 0 : gang.missing();
-  if (missing == 0 || owner.is_held_by_user()) return {};
+  if (owner.is_held_by_user()) return {};
+  if (std::string why = volume_objection(gang, cluster); !why.empty()) return why;
+  if (missing == 0) return {};
   std::string quota = cluster.quota_objection(gang, missing);
   if (owner.is_suspended) return quota;
   return fmt::format("{} of its {} pods do not exist{}{}", missing, owner.pods,
@@ -346,7 +348,7 @@ void Reconciler::settle_run(Look& look) {
   if (look.gang().runs_at(wish.where)) {
     wish.broken = Time::never();
     if (settle_thaw(look)) return;
-    if (std::exchange(wish.is_started, true)) return ask(look, acts_to_run(look));
+    if (std::exchange(wish.is_started, true)) return ask(look, acts_to_run(look).acts);
     return report(look, {.kind = EventKind::kStarted,
                          .job = look.entry.job,
                          .run = wish.run,
@@ -364,8 +366,13 @@ void Reconciler::settle_run(Look& look) {
   for (std::string& sent : turns_.make_room(look.gang(), wish.where, runs)) {
     look.out.gangs.insert(std::move(sent));
   }
-  std::vector<GangAct> acts = acts_to_run(look);
-  if (!acts.empty() && has_room(look)) ask(look, std::move(acts));
+  VolumeActs next = acts_to_run(look);
+  if (!next.node.empty() && !look.gang().is_pinned()) {
+    look.out.short_node = next.node;
+    return give_up(look, EventKind::kStartFailed,
+                   fmt::format("node {} cannot have the volumes of its pod", next.node));
+  }
+  if (!next.acts.empty() && has_room(look)) ask(look, std::move(next.acts));
 }
 
 // Returns true if the gang is frozen or may be, although its pods run for their kubelets: it waits for its
@@ -389,14 +396,23 @@ void Reconciler::settle_broken(Look& look) const {
                    trouble.empty() ? "one of its pods is gone" : trouble);
   }
   // A pod that its owner made for a pod that has ended or gone takes the place of that pod.
-  if (trouble.empty()) ask(look, acts_to_run(look));
+  if (trouble.empty()) ask(look, acts_to_run(look).acts);
 }
 
-std::vector<GangAct> Reconciler::acts_to_run(const Look& look) const {
-  return look.gang().acts_to_run(look.wish.where, [&](const std::string& node, std::uint32_t gpus) {
+VolumeActs Reconciler::acts_to_run(const Look& look) const {
+  const auto fits = [&](const std::string& node, std::uint32_t gpus) {
     return look.owner().has_slots ? turns_.fits(look.gang(), look.wish.where, node)
                                   : cluster_.fits(node, gpus, look.key);
-  });
+  };
+  const auto suits = [&](const Pod& pod, const std::string& node) {
+    const Node* const found = cluster_.node(node);
+    VolumeChoices choices;
+    return pod.claims.empty() ||
+           (found != nullptr && cluster_.volumes()
+                                    .needs({pod.name_space, pod.uid, pod.claims}, *found, choices)
+                                    .has_value());
+  };
+  return with_volumes(look.gang(), cluster_, look.gang().acts_to_run(look.wish.where, fits, suits));
 }
 
 void Reconciler::settle_stop(Look& look) {
@@ -460,6 +476,7 @@ void Reconciler::ask(Look& look, std::vector<GangAct> acts) const {
       if (!look.wish.is_started) look.out.when_sent = {"Placed", places_text(look.wish.where)};
       break;
     case GangAct::Kind::kResume:
+    case GangAct::Kind::kVolume:
     case GangAct::Kind::kThaw:
     case GangAct::Kind::kFreeze:
     case GangAct::Kind::kMark:

@@ -14,6 +14,7 @@
 #include "fairlead/model/step.h"
 #include "fairlead/pods/cluster_view.h"
 #include "fairlead/pods/gang_book.h"
+#include "fairlead/pods/gang_volumes.h"
 #include "fairlead/pods/missing_pods.h"
 #include "fairlead/pods/other_resources.h"
 #include "fairlead/pods/room.h"
@@ -159,7 +160,7 @@ class Reconciler {
   void give_up(Look& look, EventKind kind, std::string reason) const;
   bool is_stuck(const Look& look) const;
   bool has_failed_stop(const Look& look) const;
-  std::vector<GangAct> acts_to_run(const Look& look) const;
+  VolumeActs acts_to_run(const Look& look) const;
   bool has_room(Look& look);
   Room room_of(const Look& look) const;
   bool stays(const Pod& pod, const std::string& node) const;

@@ -43,6 +43,29 @@ KubeRequest binding(const Pod& pod, const std::string& node, std::uint64_t gpus)
   return {.method = "POST", .path = path_of(pod, "/binding"), .body = compact_text(body)};
 }
 
+KubeRequest volume_request(const VolumeRequest& request) {
+  Json metadata = {{"resourceVersion", request.version}};
+  if (request.volume.empty()) {
+    metadata["annotations"][std::string(kSelectedNode)] = request.node;
+    return {.method = "PATCH",
+            .path = fmt::format("/api/v1/namespaces/{}/persistentvolumeclaims/{}",
+                                request.claim.first, request.claim.second),
+            .body = compact_text({{"metadata", metadata}}),
+            .content_type = std::string(kMergePatch)};
+  }
+  // The server's controller takes the binding back, instead of deleting the volume, if the claim goes.
+  metadata["annotations"]["pv.kubernetes.io/bound-by-controller"] = "yes";
+  const Json reference = {{"kind", "PersistentVolumeClaim"},
+                          {"apiVersion", "v1"},
+                          {"namespace", request.claim.first},
+                          {"name", request.claim.second},
+                          {"uid", request.claim_uid}};
+  return {.method = "PATCH",
+          .path = fmt::format("/api/v1/persistentvolumes/{}", request.volume),
+          .body = compact_text({{"metadata", metadata}, {"spec", {{"claimRef", reference}}}}),
+          .content_type = std::string(kMergePatch)};
+}
+
 KubeRequest turn(const Pod& pod, bool runs) {
   return {.method = "PATCH",
           .path = path_of(pod, ""),

@@ -5,6 +5,7 @@
 #include "fairlead/kube/door.h"
 #include "fairlead/pods/members.h"
 #include "fairlead/pods/owner.h"
+#include "fairlead/pods/volumes.h"
 
 #include <cstdint>
 #include <string>
@@ -14,6 +15,8 @@ namespace fairlead {
 // Binds the pod. `gpus`: on a node with slots, its GPUs, and the pod is asked to run; 0: the kubelet
 // chooses.
 KubeRequest binding(const Pod& pod, const std::string& node, std::uint64_t gpus);
+// Asks for the volume of a claim: gives it a free volume, or selects the node for which one is made.
+KubeRequest volume_request(const VolumeRequest& request);
 // Asks the pod to run or to rest in place (pods/slots.h).
 KubeRequest turn(const Pod& pod, bool runs);
 // Suspends the owner, marked as Fairlead's, or resumes it and removes the mark.

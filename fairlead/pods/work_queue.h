@@ -18,6 +18,7 @@ class WorkQueue {
     bool starting = false;   // wait for their GPUs
     bool kept = false;       // still have a place that they must leave
     bool suspended = false;  // wait without pods
+    bool claims = false;     // use persistent volume claims
   };
 
   void add_gang(const std::string& key) { gangs_.insert(key); }
@@ -30,6 +31,9 @@ class WorkQueue {
   void add_kept() { groups_.kept = true; }
   // Adds the gangs that wait without pods. Called after a change of a quota.
   void add_suspended() { groups_.suspended = true; }
+
+  // Adds the gangs that use claims. Called after a change of claims, volumes, storage classes, or pods that use claims.
+  void add_claims() { groups_.claims = true; }
 
   // Each returns the entries added since its last call.
   std::set<std::string> take_gangs() { return std::exchange(gangs_, {}); }

@@ -41,6 +41,7 @@ class Ask:
         self.time_s = more.pop("time_s", None)  # the user's statement, in real seconds
         self.product = more.pop("product", None)
         self.retries = more.pop("retries", 0)
+        self.volumes = more.pop("volumes", [])  # of each pod, as in its spec
         self.is_named = more.pop("is_named", False)  # its pods name their gang, which is stopped by eviction
         assert not more, more
 
@@ -56,6 +57,8 @@ class Ask:
         limits = {"nvidia.com/gpu": str(self.gpus)} if self.gpus else {}
         pod = {"schedulerName": self.scheduler, "restartPolicy": "Never",
                "containers": [{"name": "train", "image": "none", "resources": {"limits": limits}}]}
+        if self.volumes:
+            pod["volumes"] = self.volumes
         if self.product:
             pod["nodeSelector"] = {"nvidia.com/gpu.product": self.product}
         spec = {"parallelism": self.pods, "completions": self.pods, "completionMode": "Indexed",

@@ -27,7 +27,8 @@ GANG_GATES = ("GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadSch
               "WorkloadAwarePreemption=true,WorkloadWithJob=true")
 CONTROLLERS = ("job-controller,garbage-collector-controller,namespace-controller,pod-garbage-collector-controller,"
                "disruption-controller,node-lifecycle-controller,taint-eviction-controller,serviceaccount-controller,"
-               "ttl-after-finished-controller,root-ca-certificate-publisher-controller")
+               "ttl-after-finished-controller,root-ca-certificate-publisher-controller,persistentvolume-binder-controller,"
+               "persistentvolumeclaim-protection-controller,ephemeral-volume-controller")
 
 
 class Unavailable(Exception):

@@ -279,6 +279,83 @@ def refused_by_a_kubelet():
         return found
 
 
+# --- Volumes --------------------------------------------------------------------------------------
+
+VOLUMES = "/api/v1/persistentvolumes"
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+
+
+def add_volume(bed, name, storage_class, node, **more):
+    """A volume that only that node reaches."""
+    rule = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
+    bed.api.do("POST", VOLUMES, {"metadata": {"name": name}, "spec": {
+        "storageClassName": storage_class, "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "10Gi"},
+        "persistentVolumeReclaimPolicy": "Retain", "local": {"path": "/mnt/disk"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [rule]}]}}, **more}})
+
+
+def claim_spec(storage_class):
+    return {"storageClassName": storage_class, "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "5Gi"}}}
+
+
+def make_volumes(bed, user):
+    """Plays a provisioner of class `made`: makes a volume for each claim whose node is selected."""
+    for claim in bed.api.list(f"/api/v1/namespaces/{user}/persistentvolumeclaims"):
+        meta, spec = claim["metadata"], claim["spec"]
+        node = meta.get("annotations", {}).get("volume.kubernetes.io/selected-node")
+        name = f"made-{meta['uid']}"
+        if node is None or spec["storageClassName"] != "made" or bed.api.ask("GET", f"{VOLUMES}/{name}")[0] == 200:
+            continue
+        add_volume(bed, name, "made", node, claimRef={
+            "kind": "PersistentVolumeClaim", "apiVersion": "v1", "namespace": user, "name": meta["name"], "uid": meta["uid"]})
+
+
+def volumes():
+    """Pods go to the nodes of their volumes, which are local or made for them, and wait for a missing claim."""
+    claims = "/api/v1/namespaces/ann/persistentvolumeclaims"
+    uses = lambda name: [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
+    scratch = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": claim_spec("made")}}}]
+    local, made, lost = (Ask(name, "ann", 1, 2, 600.0, "GRU", volumes=uses(name)) for name in ("local", "made", "lost"))
+    each = Ask("each", "ann", 2, 4, 600.0, "GRU", volumes=scratch)
+    with Bed("4xV100:8", SETTINGS, FACTOR) as bed:
+        bed.fairlead("fifo:skip=true")
+        bed.name_space("ann")
+        for name, provisioner in (("local", "kubernetes.io/no-provisioner"), ("made", "bed.example/disk")):
+            bed.api.do("POST", CLASSES, {"metadata": {"name": name}, "provisioner": provisioner,
+                                         "volumeBindingMode": "WaitForFirstConsumer"})
+            bed.api.do("POST", claims, {"metadata": {"name": name}, "spec": claim_spec(name)})
+        add_volume(bed, "disk", "local", "n3")
+        submit(bed, [local, made, lost, each])
+        until(lambda: bed.nodes_of(local), 30, "it has its local volume")
+        assert bed.nodes_of(local) == ["n3"]
+
+        def both_run():
+            make_volumes(bed, "ann")
+            return bed.nodes_of(made) and bed.nodes_of(each)
+
+        start = time.monotonic()
+        until(both_run, 60, lambda: f"volumes are made: {bed.pods(made)} {bed.pods(each)}")
+        made_s = time.monotonic() - start
+        for claim in bed.api.list(claims):
+            assert claim["status"]["phase"] == "Bound", claim
+        waits = lambda: [condition.get("message", "") for pod in bed.pods(lost)
+                         for condition in pod["status"].get("conditions", []) if condition["type"] == "PodScheduled"]
+        until(lambda: waits() == ["claim lost does not exist"], 30, waits)
+        bed.api.do("POST", claims, {"metadata": {"name": "lost"}, "spec": claim_spec("made")})
+
+        def lost_runs():
+            make_volumes(bed, "ann")
+            return bed.nodes_of(lost)
+
+        start = time.monotonic()
+        until(lost_runs, 60, lambda: f"it has its claim: {waits()}")
+        found_s = time.monotonic() - start
+        asks = [local, made, lost, each]
+        await_done(bed, asks)
+        return {**judge(bed, asks), "volumes_made_s": made_s, "runs_with_its_claim_s": found_s}
+
+
 SCENARIOS = (
     fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, tickets, described, budget_and_suspension,
-    budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet)
+    budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes)
