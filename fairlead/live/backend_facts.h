@@ -48,6 +48,7 @@ class BackendFacts {
     // The condition of its start, for "it starts after job 12": "after job 12"; empty: none.
     std::string after{};
     std::string_view priority = "normal";  // among its user's jobs
+    std::string_view notify = "never";     // the ends that start a notification
     Duration idle;  // time for which it has left all of its GPUs idle; zero: unknown, or not long
     std::optional<Progress> progress{};
     struct Speed {

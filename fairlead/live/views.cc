@@ -206,6 +206,7 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
                {"declared_s", seconds_or_null(entry.declared)},
                {"limit_s", seconds_or_null(facts.limit)},
                {"priority", facts.priority},
+               {"notify", facts.notify},
                {"retries_left", left},
                {"idle_s", seconds_or_null(facts.idle)},
                {"progress", progress_of(facts)},

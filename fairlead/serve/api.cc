@@ -33,8 +33,7 @@ constexpr std::size_t kKeptBytesMax = 8 * kHttpBytesMax;
 }  // namespace
 
 Api::Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend,
-         StartConditions& conditions, Inbox& inbox, std::string_view address,
-         const std::string& token)
+         StartConditions& conditions, Inbox& inbox, const ServeOptions& options)
     : io_(io),
       views_(views),
       speeds_(speeds),
@@ -42,8 +41,11 @@ Api::Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& bac
       backend_(backend),
       conditions_(conditions),
       inbox_(inbox),
-      door_(token),
-      page_(address.empty() ? "" : fmt::format("http://{}/?token={}", address, token)),
+      door_(options.http_token),
+      notifies_(!options.notify.empty()),
+      page_(options.http_address.empty()
+                ? ""
+                : fmt::format("http://{}/?token={}", options.http_address, options.http_token)),
       next_job_(tables_.jobs.size()) {}
 
 void Api::on_connected(ConnectionId connection, const Peer& peer) {
@@ -219,7 +221,9 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
     return error_answer(409, fmt::format("job {} is done", job.row()));
   }
   if (verb != "/cancel") return hold(connection, request, job, verb == "/hold");
-  inbox_.add({.kind = EventKind::kCancelled, .job = job});
+  inbox_.add({.kind = EventKind::kCancelled,
+              .job = job,
+              .reason = is_of(job, peer) ? "" : "by an administrator"});
   defer(connection, request);
   return std::nullopt;
 }
@@ -252,7 +256,11 @@ bool Api::has_ended(JobId job) const {
 
 bool Api::may_change(const Peer& peer, JobId job) const {
   if (peer.is_unknown) return false;
-  return peer.is_admin || tables_.users.names[tables_.jobs.user[job]] == io_.user_name(peer.uid);
+  return peer.is_admin || is_of(job, peer);
+}
+
+bool Api::is_of(JobId job, const Peer& peer) const {
+  return tables_.users.names[tables_.jobs.user[job]] == io_.user_name(peer.uid);
 }
 
 std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer,
@@ -260,6 +268,11 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
   Result<JobRequests> parsed = parse_job_requests(request.body, tables_.cluster);
   if (!parsed) return error_answer(400, parsed.error().message);
   std::vector<JobRequest>& jobs = parsed->jobs;
+  if (!notifies_ && jobs.front().submission.notify != Notify::kNever) {
+    return error_answer(400,
+                        "notify: this daemon sends no notifications; an administrator sets "
+                        "`fairlead serve --notify`");
+  }
   // All of them have the same conditions so far.
   if (const auto unknown = unknown_job(jobs.front().submission.after))
     return error_answer(400, fmt::format("no such job to start after: {}", unknown->row()));

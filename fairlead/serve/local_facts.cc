@@ -17,6 +17,7 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
     facts.lost = what->lost;
     facts.after = conditions_.text(job);
     facts.priority = priority_name(what->priority);
+    facts.notify = notify_name(what->notify);
     facts.retries = {.runs = what->failed, .most = what->retries};
   }
   const Sensors* const sensors = backend_.sensors(job);
