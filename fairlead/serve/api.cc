@@ -22,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kUsers = "/v1/users/";
+constexpr std::string_view kGroups = "/v1/groups/";
 constexpr std::string_view kNodes = "/v1/nodes/";
 constexpr std::string_view kGpus = "/v1/gpus/";
 
@@ -183,12 +184,15 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   if (const auto of = job_path(path, tables_)) return answer_job(connection, peer, request, *of);
   if (auto known = query_answer(views_, request, now())) return known;
   const bool is_operators =
-      (request.method == "PUT" && path.starts_with(kUsers)) ||
+      (request.method == "PUT" && (path.starts_with(kUsers) || path.starts_with(kGroups))) ||
       (request.method == "POST" && (path.starts_with(kNodes) || path.starts_with(kGpus)));
   if (!is_operators) return error_answer(404, fmt::format("no such thing: {}", path));
   if (!peer.is_admin) return error_answer(403, "only administrators may do that");
   if (path.starts_with(kUsers)) {
     return set_user(connection, request, path.substr(kUsers.size()));
+  }
+  if (path.starts_with(kGroups)) {
+    return set_group(connection, request, path.substr(kGroups.size()));
   }
   if (path.starts_with(kGpus)) {
     return cordon_gpu(connection, request, path.substr(kGpus.size()));
@@ -332,24 +336,46 @@ Status Api::store(JobId first, std::span<const JobRequest> jobs) {
   return {};
 }
 
+namespace {
+
+// Returns the whole number of a field of a request; nullopt: it is not there.
+Result<std::optional<std::int64_t>> number_of(const json& body, const char* field, std::int64_t min,
+                                              std::int64_t max) {
+  if (!body.is_object() || !body.contains(field)) return std::nullopt;
+  const json& value = body[field];
+  if (value.is_number_integer() && value >= min && value <= max) return value.get<std::int64_t>();
+  return input_error("{} must be a whole number from {} to {}", field, min, max);
+}
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.find('/') == std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<Api::Answer> Api::set_group(ConnectionId connection, const HttpMessage& request,
+                                          std::string_view name) {
+  const auto max_gpus =
+      number_of(json::parse(request.body, nullptr, false), "max_gpus", 0, kJobGpusMax);
+  if (!max_gpus) return error_answer(400, max_gpus.error().message);
+  if (!*max_gpus) return error_answer(400, "name max_gpus");
+  if (!is_name(name)) return error_answer(404, "no such group");
+  const auto gpus = static_cast<std::uint32_t>(**max_gpus);
+  if (const Status status = conditions_.set_group_gpus_max(name, gpus); !status)
+    return error_answer(503, status.error().message);
+  defer(connection, request);
+  return std::nullopt;
+}
+
 std::optional<Api::Answer> Api::set_user(ConnectionId connection, const HttpMessage& request,
                                          std::string_view name) {
   const json body = json::parse(request.body, nullptr, false);
-  const auto number = [&](const char* field, std::int64_t min,
-                          std::int64_t max) -> Result<std::optional<std::int64_t>> {
-    if (!body.is_object() || !body.contains(field)) return std::nullopt;
-    const json& value = body[field];
-    if (value.is_number_integer() && value >= min && value <= max) return value.get<std::int64_t>();
-    return input_error("{} must be a whole number from {} to {}", field, min, max);
-  };
-  const auto tickets = number("tickets", 1, kTicketsMax);
+  const auto tickets = number_of(body, "tickets", 1, kTicketsMax);
   if (!tickets) return error_answer(400, tickets.error().message);
-  const auto max_gpus = number("max_gpus", 0, kJobGpusMax);
+  const auto max_gpus = number_of(body, "max_gpus", 0, kJobGpusMax);
   if (!max_gpus) return error_answer(400, max_gpus.error().message);
   if (!*tickets && !*max_gpus) return error_answer(400, "name tickets or max_gpus");
-  if (name.empty() || name.find('/') != std::string_view::npos) {
-    return error_answer(404, "no such user");
-  }
+  if (!is_name(name)) return error_answer(404, "no such user");
   if (*max_gpus) {
     const Status status = conditions_.set_gpus_max(name, static_cast<std::uint32_t>(**max_gpus));
     if (!status) return error_answer(503, status.error().message);

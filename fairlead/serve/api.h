@@ -76,6 +76,8 @@ class Api {
                                const HttpMessage& request);
   std::optional<Answer> set_user(ConnectionId connection, const HttpMessage& request,
                                  std::string_view name);
+  std::optional<Answer> set_group(ConnectionId connection, const HttpMessage& request,
+                                  std::string_view name);
   std::optional<Answer> forget_model(ConnectionId connection, const Peer& peer,
                                      const HttpMessage& request);
   std::optional<Answer> cordon(ConnectionId connection, const HttpMessage& request,

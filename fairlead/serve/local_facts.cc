@@ -51,6 +51,16 @@ std::uint32_t LocalFacts::gpus_max(std::string_view user) const {
   return conditions_.limits().gpus_max(user);
 }
 
+std::vector<BackendFacts::Group> LocalFacts::groups() const {
+  std::vector<Group> all;
+  for (StartConditions::Group& group : conditions_.groups()) {
+    all.push_back({.name = std::move(group.limit.name),
+                   .gpus_max = group.limit.gpus_max,
+                   .users = std::move(group.users)});
+  }
+  return all;
+}
+
 bool LocalFacts::is_ending(JobId job) const {
   return !tables_.jobs.is_here(job) && backend_.submission(job) != nullptr;
 }

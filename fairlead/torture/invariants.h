@@ -17,7 +17,7 @@
 //  9. a job whose start failed is released once it may be tried again;
 // 10. a job starts only after the jobs that have to end before, and at most so many tasks of an array are released
 //     and unfinished;
-// 11. a user's jobs have no more GPUs at once than the user's limit;
+// 11. a user's jobs have no more GPUs at once than the user's limit, and the same holds for a group;
 // 12. a job that runs leaves its GPUs soon if one of its user with a higher priority waits;
 // 13. the journal is a possible one, and the tables are its fold.
 //

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <csignal>
+#include <grp.h>
 #include <pty.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -257,6 +258,25 @@ TEST_F(RealDaemon, WithoutACommandForNotificationsTheyAreRefused) {
   EXPECT_NE(ended.errors.find("this daemon sends no notifications"), std::string::npos)
       << ended.errors;
   EXPECT_EQ(ended.exit_code, 2);
+}
+
+TEST_F(RealDaemon, ALimitOfAGroupIsNamed) {
+  const group* const own = ::getgrgid(::getegid());
+  ASSERT_NE(own, nullptr);
+  const std::string name = own->gr_name;
+  EXPECT_EQ(ask("users set-group " + name + " max-gpus 1").errors, "");
+  EXPECT_EQ(ask("submit -g 2 -- true").out, "0\n");
+  stop();
+  start();
+  const std::string why = ask("why 0").out;
+  EXPECT_NE(why.find("when the group " + name + " may have 2 GPUs at once; the limit is 1"),
+            std::string::npos)
+      << why;
+  EXPECT_NE(ask("users").out.find("USERS WITH JOBS"), std::string::npos);
+  EXPECT_EQ(ask("users set-group " + name + " max-gpus 0").errors, "");
+  EXPECT_EQ(ask("logs -f 0").errors, "fairlead: job 0 finished\n");
+  EXPECT_EQ(ask("users set-group no-such max-gpus 1").errors,
+            "fairlead: this machine has no such group: no-such\n");
 }
 
 TEST_F(RealDaemon, AJobGoesOnWithoutItsDaemon) {
