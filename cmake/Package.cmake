@@ -18,6 +18,8 @@ fl_tool_files(FILES examples/progress/fairlead_progress.py examples/progress/hf_
   examples/progress/lightning_callback.py DESTINATION share/fairlead/python)
 fl_tool_files(FILES python/fairlead/_checkpoint.py DESTINATION share/fairlead/python RENAME fairlead_checkpoint.py)
 
+fl_tool_files(PROGRAMS packaging/notify-mail packaging/notify-webhook DESTINATION share/fairlead)
+
 # What the program says about itself, once it is built.
 function(fl_tool_output destination)
   list(JOIN ARGN " " words)

@@ -172,6 +172,17 @@ std::string users_text(const std::vector<UserAnswer>& users, TextStyle style) {
   return table.text(style);
 }
 
+std::string groups_text(const std::vector<GroupAnswer>& groups, TextStyle style) {
+  if (groups.empty()) return {};
+  Table table(
+      {{"GROUP", Align::kLeft}, {"MAX GPUS"}, {"ALLOCATED"}, {"USERS WITH JOBS", Align::kLeft}});
+  for (const GroupAnswer& group : groups) {
+    table.add_row({group.name, count_text(group.gpus_max), count_text(group.allocated_gpus),
+                   fmt::format("{}", fmt::join(group.users, ", "))});
+  }
+  return table.text(style);
+}
+
 std::string models_text(const ClusterAnswer& cluster, const std::vector<ModelAnswer>& models,
                         TextStyle style) {
   using enum Align;

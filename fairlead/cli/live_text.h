@@ -25,6 +25,8 @@ std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>
 std::string models_text(const ClusterAnswer& cluster, const std::vector<ModelAnswer>& models,
                         TextStyle style);
 std::string users_text(const std::vector<UserAnswer>& users, TextStyle style);
+// Returns a table of the limits of groups; empty: there are none.
+std::string groups_text(const std::vector<GroupAnswer>& groups, TextStyle style);
 
 // Returns the exit status of a job's command, as shells do: its exit code, or 128 + the signal that ended it. REQUIRES:
 // the job is done.

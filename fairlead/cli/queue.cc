@@ -5,6 +5,7 @@
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
+#include "fairlead/io/accounts.h"
 #include "fairlead/report/json.h"
 
 #include <fmt/format.h>
@@ -104,8 +105,13 @@ Result<Daemon> connect_to_change(const QueryFlags& source, std::string_view inst
 Status show_users(const ListFlags& flags) {
   FL_TRY_ASSIGN(daemon, connect(flags.source));
   FL_TRY_ASSIGN(answer, daemon.get("/v1/users"));
-  fmt::print("{}",
-             flags.json ? json_text(answer) : users_text(user_answers(answer), stdout_style()));
+  if (flags.json) {
+    fmt::print("{}", json_text(answer));
+    return {};
+  }
+  fmt::print("{}", users_text(user_answers(answer), stdout_style()));
+  const std::string groups = groups_text(group_answers(answer), stdout_style());
+  if (!groups.empty()) fmt::print("\n{}", groups);
   return {};
 }
 
@@ -121,17 +127,28 @@ Status show_gpus(const ListFlags& flags) {
   return {};
 }
 
+struct UserFlags : ListFlags {
+  std::string name, what;
+  std::int64_t number = 0;
+};
+
+// A misspelt group would have no effect. A limit of a removed group can still be ended.
+Status limit_group(const UserFlags& flags) {
+  FL_TRY_ASSIGN(daemon, connect_to_change(flags.source, "a ResourceQuota"));
+  if (flags.number != 0 && !find_group(flags.name))
+    return input_error("this machine has no such group: {}", flags.name);
+  FL_TRY(daemon.put("/v1/groups/" + http_encoded(flags.name), {{"max_gpus", flags.number}}));
+  return {};
+}
+
 // The subcommands of `users` come before it, because the first one named is run.
 void add_users(CLI::App& root, std::vector<Command>& commands) {
-  struct Flags : ListFlags {
-    std::string name, what;
-    std::int64_t number = 0;
-  };
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<UserFlags>();
   CLI::App* app = add_list(root, "users", "Show users, their tickets and their GPUs", *flags);
   app->footer(
       "Examples:\n  fairlead users\n  fairlead users --from kubernetes\n  fairlead users set ann "
-      "tickets 3\n  fairlead users set ann max-gpus 4\n");
+      "tickets 3\n  fairlead users set ann max-gpus 4\n  fairlead users set-group vision max-gpus "
+      "8\n");
   CLI::App* set =
       app->add_subcommand("set", "Set the tickets of a user, or a limit (administrators)");
   set->fallthrough();  // the flags of the source
@@ -152,6 +169,19 @@ void add_users(CLI::App& root, std::vector<Command>& commands) {
          FL_TRY(daemon.put("/v1/users/" + http_encoded(flags->name), {{field, flags->number}}));
          return {};
        }});
+  CLI::App* set_group = app->add_subcommand(
+      "set-group", "Limit the GPUs of the users of a group of this machine (administrators)");
+  set_group->fallthrough();  // the flags of the source
+  set_group->add_option("NAME", flags->name, "the group, as `getent group` calls it")->required();
+  set_group
+      ->add_option("WHAT", flags->what,
+                   "max-gpus: the GPUs that the jobs of all its users may have at once (0: any "
+                   "number)")
+      ->required()
+      ->check(CLI::IsMember({"max-gpus"}).description(""))
+      ->type_name("max-gpus");
+  set_group->add_option("N", flags->number, "how many")->required();
+  commands.push_back({set_group, [flags] { return limit_group(*flags); }});
   commands.push_back({app, [flags] { return show_users(*flags); }});
 }
 

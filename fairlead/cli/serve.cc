@@ -43,6 +43,7 @@ struct Flags {
   double grace_s = 60;
   std::uint64_t log_mb = 1000;
   std::string keep;
+  std::string notify;
   std::uint64_t seed = 0;
   bool use_signals = false;
   bool has_no_hook = false;
@@ -161,6 +162,12 @@ Result<std::string> http_token(Io& io) {
   return token;
 }
 
+std::string host_name() {
+  std::array<char, 256> name{};  // HOST_NAME_MAX is 64
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
+
 Status serve(const CLI::App& app, const Flags& flags) {
   if (flags.backend == "kubernetes") {
     return serve_kubernetes({.context = flags.context,
@@ -183,6 +190,10 @@ Status serve(const CLI::App& app, const Flags& flags) {
                      .policy = flags.policy,
                      .seed = flags.seed,
                      .grace = Duration{static_cast<std::int64_t>(flags.grace_s * 1000)}};
+  if (!flags.notify.empty()) {
+    given.notify = flags.notify;
+    given.host = host_name();
+  }
   if (!flags.keep.empty()) {
     FL_TRY_ASSIGN(keep_s, parse_span_s(flags.keep));
     given.keep = Duration{std::llround(keep_s * 1000)};
@@ -276,6 +287,11 @@ Command add_serve(CLI::App& root) {
   app->add_option("--keep", flags->keep,
                   "how long the logs of ended jobs are kept, like 90d (default: for ever)")
       ->type_name("TIME");
+  app->add_option("--notify", flags->notify,
+                  "shell command for the end of each job that asks for it (submit --notify), as "
+                  "the daemon's user: /usr/share/fairlead/notify-mail sends mail, and "
+                  "notify-webhook there posts to an address (default: none)")
+      ->type_name("COMMAND");
   add_whole_number(*app, "--seed", flags->seed, "seed of all random draws of the policy")
       ->capture_default_str();
   app->add_flag("--signals", flags->use_signals,

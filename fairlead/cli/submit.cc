@@ -31,7 +31,7 @@ using nlohmann::json;
 const std::vector<std::string> kMoves = {"yes", "no", "auto"};
 
 struct Flags {
-  std::string socket, name, model, time, limit, idle_end, checkpoint_every, priority;
+  std::string socket, name, model, time, limit, idle_end, checkpoint_every, priority, notify;
   std::int64_t gpus = 1;
   std::int64_t processes = 1;
   std::int64_t retries = 0;
@@ -80,6 +80,11 @@ void add_flags(CLI::App& app, Flags& flags) {
                  "(default: normal)")
       ->check(CLI::IsMember({"low", "normal", "high"}).description(""))
       ->type_name("low|normal|high");
+  app.add_option("--notify", flags.notify,
+                 "send a notification, by mail for example, when it ends, or only if it fails or "
+                 "another user cancels it (default: never)")
+      ->check(CLI::IsMember({"end", "fail", "never"}).description(""))
+      ->type_name("end|fail|never");
   app.add_option("--retries", flags.retries, "number of restarts if it fails (default: 0)")
       ->check(at_least(0))
       ->type_name("N");
@@ -235,6 +240,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   FL_TRY(put_moves(flags, request));
   FL_TRY(put_spans(flags, request));
   if (!flags.priority.empty()) request["priority"] = flags.priority;
+  if (!flags.notify.empty()) request["notify"] = flags.notify;
   if (flags.has_no_hook) request["hook"] = false;
   const std::string name = !flags.name.empty()    ? flags.name
                            : !flags.model.empty() ? flags.model

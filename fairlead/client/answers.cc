@@ -158,6 +158,17 @@ std::vector<UserAnswer> user_answers(const json& answer) {
   return users;
 }
 
+std::vector<GroupAnswer> group_answers(const json& answer) {
+  return list(answer, "groups", [](const json& group) {
+    return GroupAnswer{.name = text(group, "name"),
+                       .gpus_max = integer(group, "max_gpus").value_or(0),
+                       .allocated_gpus = integer(group, "held_gpus").value_or(0),
+                       .users = list(group, "users", [](const json& user) {
+                         return user.is_string() ? user.get<std::string>() : std::string();
+                       })};
+  });
+}
+
 std::vector<UsageAnswer> usage_answers(const json& answer) {
   return list(answer, "usage", [](const json& use) {
     return UsageAnswer{.user = text(use, "user"),

@@ -88,6 +88,14 @@ struct UserAnswer {
   std::int64_t jobs_running = 0;
 };
 
+// A group with a limit.
+struct GroupAnswer {
+  std::string name;
+  std::int64_t gpus_max = 0;
+  std::int64_t allocated_gpus = 0;
+  std::vector<std::string> users;  // that have jobs
+};
+
 struct ModelAnswer {
   std::string user, model, gpu_type;
   std::int64_t gpus = 1;
@@ -109,6 +117,7 @@ JobAnswer job_answer(const nlohmann::json& answer);
 std::vector<JobAnswer> job_answers(const nlohmann::json& answer);
 // Reads {"users": [...]}; sorted by name.
 std::vector<UserAnswer> user_answers(const nlohmann::json& answer);
+std::vector<GroupAnswer> group_answers(const nlohmann::json& answer);
 // Reads {"usage": [...]}.
 std::vector<UsageAnswer> usage_answers(const nlohmann::json& answer);
 // Reads {"models": [...]}; sorted by user and model.

@@ -57,6 +57,20 @@ std::vector<std::uint32_t> groups_of(std::uint32_t uid, std::uint32_t gid) {
   return {groups.begin(), groups.end()};
 }
 
+std::vector<std::string> names_of_groups(const std::vector<std::uint32_t>& groups) {
+  std::vector<std::string> names;
+  std::vector<char> buffer;
+  for (const std::uint32_t gid : groups) {
+    group entry{};
+    group* found = nullptr;
+    const bool is_known = with_room(buffer, [&](char* bytes, std::size_t size) {
+      return ::getgrgid_r(gid, &entry, bytes, size, &found);
+    });
+    if (is_known && found != nullptr) names.emplace_back(entry.gr_name);
+  }
+  return names;
+}
+
 std::optional<std::uint32_t> find_group(const std::string& name) {
   std::vector<char> buffer;
   group entry{};

@@ -120,6 +120,19 @@ struct TaskReports {
 };
 constexpr std::size_t kOutputBytesMax = 16'384;  // many screens, and a small cost every few seconds
 
+// A command of the administrator that a job's end starts.
+struct Notification {
+  JobId job;                           // for the log
+  std::string command;                 // for /bin/sh
+  std::vector<std::string> variables;  // "NAME=value", added to the daemon's environment
+  std::string input;                   // its standard input
+};
+constexpr Duration kNotificationTime =
+    seconds(60);  // a mail server may be slow, but not for longer
+constexpr std::size_t kNotificationsAtOnce =
+    4;  // few, because they share the machine with the jobs
+constexpr std::size_t kNotificationsWaitingMax = 1000;  // the ends of one array of jobs
+
 struct IoEvent {
   enum class Kind : std::uint8_t {
     kTime,       // no event until the given time
@@ -195,11 +208,18 @@ class Io {
   // Returns the path in FAIRLEAD_PROGRESS of a task.
   virtual std::string progress_path(TaskId task) = 0;
 
+  // Runs a notification's command as the daemon's user, in a process group of its own, and returns at once. At most
+  // kNotificationsAtOnce run at a time; up to kNotificationsWaitingMax others wait. Logs a command that cannot run, fails, or
+  // is killed after kNotificationTime, and a notification for which there is no room. One that waits is lost with the daemon.
+  virtual void notify(Notification notification) = 0;
+
   // Returns the GPU driver's current report on the GPUs with these names. Nothing: no driver can report, now or later.
   virtual std::optional<GpuLook> look_at_gpus(std::span<const std::string> names) = 0;
 
   // Returns the name of an account, or its number if it has no name.
   virtual std::string user_name(std::uint32_t uid) = 0;
+  // Returns the names of an account's groups.
+  virtual std::vector<std::string> group_names(std::uint32_t uid, std::uint32_t gid) = 0;
   // Returns a TCP port of this machine on which nothing listens.
   virtual std::uint16_t free_port() = 0;
 };

@@ -8,6 +8,7 @@
 #include "fairlead/io/epoll.h"
 #include "fairlead/io/folder.h"
 #include "fairlead/io/gpus.h"
+#include "fairlead/io/notices.h"
 #include "fairlead/io/tasks.h"
 
 #include <algorithm>
@@ -144,7 +145,11 @@ class Machine : public RealIo {
     return gpus_->look(names, [&](pid_t pid) { return tasks_.has_process(pid); });
   }
 
+  void notify(Notification notification) override { notices_.add(std::move(notification)); }
   std::string user_name(std::uint32_t uid) override { return account_name(uid); }
+  std::vector<std::string> group_names(std::uint32_t uid, std::uint32_t gid) override {
+    return names_of_groups(groups_of(uid, gid));
+  }
   std::uint16_t free_port() override;
 
   Machine(std::unique_ptr<Process> process, std::unique_ptr<Epoll> epoll, Folder folder,
@@ -155,6 +160,7 @@ class Machine : public RealIo {
         clock_(std::move(clock)),
         connections_(std::move(connections)),
         tasks_(std::move(tasks)),
+        notices_(*epoll_),
         admin_group_(std::move(admin_group)) {}
 
  private:
@@ -168,6 +174,7 @@ class Machine : public RealIo {
   Clock clock_;
   Connections connections_;
   TaskProcesses tasks_;
+  Notices notices_;
   std::optional<Gpus> gpus_;
   std::string admin_group_;
   std::string cgroups_;  // the folder of the tasks' cgroups; empty: none
@@ -252,6 +259,7 @@ std::optional<IoEvent> Machine::handle(const Epoll::Ready& ready) {
                              is_administrator(event->peer.uid, event->peer.gid, admin_group_);
     return event;
   }
+  if (notices_.handle(ready)) return std::nullopt;
   return tasks_.handle(ready);
 }
 

@@ -29,7 +29,7 @@ enum class IoCall : std::uint8_t {
   kSync,
   kSend,
   kClose,
-  kStart,
+  kStart,  // Io::start, or Io::notify
   kFreeze,
   kThaw,
   kInterrupt,

@@ -31,6 +31,15 @@ constexpr std::array<std::string_view, kIoCalls> kCallNames = {
     "append", "sync",  "send",   "close",    "start",  "freeze", "thaw",   "interrupt",
     "kill",   "tasks", "forget", "progress", "look",   "port"};
 
+// Notes a task that starts or continues beside a foreign process that the daemon has seen.
+void check_gpus(const SimMachine& machine, SimTasks& tasks, std::span<const std::uint32_t> gpus,
+                TaskId task, Time now) {
+  if (const auto gpu = machine.seen_foreign(gpus, now)) {
+    tasks.note_problem(fmt::format("{} works on GPU {} beside a process of no job that was seen",
+                                   text(task), *gpu));
+  }
+}
+
 tl::unexpected<Error> gone() { return run_error("the daemon is gone"); }
 tl::unexpected<Error> full(const std::string& name) {
   return run_error("{}: no space left on the device", name);
@@ -273,7 +282,7 @@ Status SimIo::start(const TaskSpec& spec) {
     return fmt::format("start {} on {} GPUs from {}: {}", text(spec.id), spec.gpus.size(),
                        spec.gpus.empty() ? 0 : spec.gpus.front(), fmt::join(spec.command, " "));
   });
-  check_gpus(spec.gpus, spec.id);
+  check_gpus(machine_, tasks_, spec.gpus, spec.id, now_);
   return tasks_.start(now_, spec);
 }
 
@@ -299,7 +308,8 @@ Status SimIo::thaw(TaskId task) {
     return run_error("a process cannot be thawed");
   }
   trace([&] { return "thaw " + text(task); });
-  if (const SimTask* frozen = tasks_.find(task)) check_gpus(frozen->gpus, task);
+  if (const SimTask* frozen = tasks_.find(task))
+    check_gpus(machine_, tasks_, frozen->gpus, task, now_);
   tasks_.thaw(now_, task);
   return {};
 }
@@ -351,24 +361,15 @@ std::string SimIo::progress_path(TaskId task) {
 }
 
 std::optional<GpuLook> SimIo::look_at_gpus(std::span<const std::string>) {
-  if (!call(IoCall::kLook) || report_.busy_percent.empty()) return std::nullopt;
-  std::erase_if(foreign_, [&](const Foreign& foreign) { return foreign.until <= now_; });
+  if (!call(IoCall::kLook) || machine_.gpus() == 0) return std::nullopt;
+  machine_.settle(now_);
   if (happens(&SimFaults::foreign)) {
-    const auto gpu = static_cast<std::uint32_t>(rng_.below(report_.busy_percent.size()));
-    add_foreign(gpu, now_ + upto(kForeignMs));
+    const auto gpu = static_cast<std::uint32_t>(rng_.below(machine_.gpus()));
+    const Time until = now_ + upto(kForeignMs);
+    trace([&] { return fmt::format("a process of no job is on GPU {}", gpu); });
+    machine_.add_foreign(gpu, until);
   }
-  GpuLook look = report_;
-  for (Foreign& foreign : foreign_) {
-    foreign.is_seen = true;
-    look.foreign.push_back(foreign.process);
-  }
-  std::ranges::stable_sort(look.foreign, {}, &ForeignProcess::gpu);
-  return look;
-}
-
-void SimIo::add_foreign(std::uint32_t gpu, Time until) {
-  trace([&] { return fmt::format("a process of no job is on GPU {}", gpu); });
-  foreign_.push_back({{gpu, 40'000 + ++foreigners_, "python", "user9"}, until});
+  return machine_.look();
 }
 
 void SimIo::add_stray(JobId job, std::uint32_t gpu) {
@@ -379,14 +380,14 @@ void SimIo::add_stray(JobId job, std::uint32_t gpu) {
                      {.id = {job, 1}, .uid = kNoUser, .command = work.command(), .gpus = {gpu}});
 }
 
-void SimIo::check_gpus(std::span<const std::uint32_t> gpus, TaskId task) {
-  for (const Foreign& foreign : foreign_) {
-    if (foreign.is_seen && foreign.until > now_ &&
-        std::ranges::find(gpus, foreign.process.gpu) != gpus.end()) {
-      tasks_.note_problem(fmt::format("{} works on GPU {} beside a process of no job that was seen",
-                                      text(task), foreign.process.gpu));
-    }
-  }
+void SimIo::notify(Notification notification) {
+  if (!call(IoCall::kStart)) return;
+  trace([&] { return fmt::format("notify of job {}", notification.job.row()); });
+  machine_.notify(std::move(notification));
+}
+
+std::vector<std::string> SimIo::group_names(std::uint32_t uid, std::uint32_t /*gid*/) {
+  return machine_.groups_of(uid);
 }
 
 std::string SimIo::user_name(std::uint32_t uid) {
@@ -426,7 +427,7 @@ void SimIo::restart(Outage outage, Duration time) {
 
 void SimIo::stop_faults() {
   faults_ = {};
-  foreign_.clear();
+  machine_.end_foreign();
   full_until_ = now_;
   disk_.set_full(false);
 }

@@ -14,6 +14,7 @@
 #include "fairlead/io/io.h"
 #include "fairlead/io/sim_calls.h"
 #include "fairlead/io/sim_disk.h"
+#include "fairlead/io/sim_machine.h"
 #include "fairlead/io/sim_tasks.h"
 
 #include <cstdint>
@@ -88,7 +89,9 @@ class SimIo final : public Io {
   std::string log_path(JobId job) override;
   std::string progress_path(TaskId task) override;
   std::optional<GpuLook> look_at_gpus(std::span<const std::string> names) override;
+  void notify(Notification notification) override;
   std::string user_name(std::uint32_t uid) override;
+  std::vector<std::string> group_names(std::uint32_t uid, std::uint32_t gid) override;
   std::uint16_t free_port() override;
 
   // -- The daemon's life.
@@ -111,14 +114,8 @@ class SimIo final : public Io {
   void client_send(ConnectionId connection, std::string bytes, Duration later);
   void hang_up(ConnectionId connection, Duration later);
 
-  // -- The GPUs. Stand-in GPUs, the default, report no load.
-  void set_gpus(std::uint32_t count) {
-    report_ = {.busy_percent = std::vector<int>(count, -1), .errors{count, ""}};
-  }
-  // The driver's report of their load and errors.
-  GpuLook& gpu_report() { return report_; }
-  // Lets a foreign process compute on a GPU until then.
-  void add_foreign(std::uint32_t gpu, Time until);
+  // -- The machine: its GPUs, accounts and notifications.
+  SimMachine& machine() { return machine_; }
   // The disk changes a bit of a file, which has that many. REQUIRES: there is such a file.
   void flip_bit(const std::string& name, std::uint64_t bit) { disk_.flip_bit(name, bit); }
   // A task that no journal of this folder has, of a job that never came: so it is where a folder was
@@ -174,8 +171,6 @@ class SimIo final : public Io {
   void arrive(ConnectionId id, IoEvent::Kind kind, std::string bytes, Duration later);
   // Fills the disk for a while with some probability; empties it again when that time is over.
   void fill_disk();
-  // Notes a task that starts or continues beside a foreign process that the daemon has seen.
-  void check_gpus(std::span<const std::uint32_t> gpus, TaskId task);
   // Lets the time up to now_ pass for the tasks.
   void settle_tasks();
   void plan_notice(TaskId task);
@@ -189,14 +184,7 @@ class SimIo final : public Io {
   SimDisk disk_;
   SimTasks tasks_;
   SimClients* clients_ = nullptr;
-  struct Foreign {
-    ForeignProcess process;
-    Time until;
-    bool is_seen = false;  // a daemon has received its event
-  };
-  std::vector<Foreign> foreign_;
-  std::uint64_t foreigners_ = 0;
-  GpuLook report_;  // without the foreign processes; empty: they are stand-ins
+  SimMachine machine_;
   Time now_;
   std::int64_t calendar_ms_;  // calendar time of time 0, ms
   Time full_until_;

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 namespace fairlead {
 namespace {
@@ -42,19 +43,44 @@ struct Actions {
 struct Attributes {
   // Blocks all signals until the shim is ready for them, and ignores none, because the task's processes would inherit
   // that.
-  Attributes() {
-    posix_spawnattr_init(&list);
-    posix_spawnattr_setflags(&list, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  Attributes() : Attributes(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) {
     sigset_t all;
     sigfillset(&all);
     posix_spawnattr_setsigmask(&list, &all);
-    posix_spawnattr_setsigdefault(&list, &all);
+  }
+  // A command is ready for signals, and is killed with its children.
+  struct OfCommand {};
+  explicit Attributes(OfCommand)
+      : Attributes(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP) {
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&list, &none);
+    posix_spawnattr_setpgroup(&list, 0);
   }
   ~Attributes() { posix_spawnattr_destroy(&list); }
   Attributes(const Attributes&) = delete;
   Attributes& operator=(const Attributes&) = delete;
   posix_spawnattr_t list;
+
+ private:
+  explicit Attributes(int flags) {
+    posix_spawnattr_init(&list);
+    posix_spawnattr_setflags(&list, static_cast<short>(flags));
+    sigset_t all;
+    sigfillset(&all);
+    posix_spawnattr_setsigdefault(&list, &all);
+  }
 };
+
+// Opens a pidfd of a process that was just started. Error: it is killed and reaped.
+Result<Descriptor> open_started(pid_t pid) {
+  Descriptor process(shim::open_process(pid));
+  if (process.is_open()) return process;
+  const Status failure = system_error("pidfd");
+  ::kill(pid, SIGKILL);  // the child of a shim, if any, dies with it
+  ::waitpid(pid, nullptr, 0);
+  return tl::unexpected(failure.error());
+}
 
 }  // namespace
 
@@ -85,14 +111,34 @@ Result<Spawned> spawn_shim(const std::filesystem::path& program, const shim::Spe
     return run_error("cannot run {}: {}", name, std::strerror(error));
   }
   replies = Descriptor();
-  spawned.process = Descriptor(shim::open_process(spawned.pid));
-  if (!spawned.process.is_open()) {
-    const Status failure = system_error("pidfd");
-    ::kill(spawned.pid, SIGKILL);  // its child, if any, dies with it
-    ::waitpid(spawned.pid, nullptr, 0);
-    return tl::unexpected(failure.error());
-  }
+  FL_TRY_ASSIGN(process, open_started(spawned.pid));
+  spawned.process = std::move(process);
   spawned.reply = shim::read_all(reply.get()).value_or("");
+  return spawned;
+}
+
+Result<Spawned> spawn_command(const Notification& notification) {
+  FL_TRY_ASSIGN(input, memory_file(notification.input));
+  Actions actions;
+  posix_spawn_file_actions_adddup2(&actions.list, input.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions.list, STDERR_FILENO, STDOUT_FILENO);
+  const Attributes attributes{Attributes::OfCommand()};
+  std::array<std::string, 3> words = {"/bin/sh", "-c", notification.command};
+  std::array<char*, 4> arguments = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  std::vector<std::string> variables = notification.variables;
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    environment.push_back(*variable);
+  environment.push_back(nullptr);
+  Spawned spawned;
+  if (const int error = posix_spawn(&spawned.pid, arguments[0], &actions.list, &attributes.list,
+                                    arguments.data(), environment.data());
+      error != 0) {
+    return run_error("cannot run /bin/sh: {}", std::strerror(error));
+  }
+  FL_TRY_ASSIGN(process, open_started(spawned.pid));
+  spawned.process = std::move(process);
   return spawned;
 }
 

@@ -48,6 +48,7 @@ class BackendFacts {
     // The condition of its start, for "it starts after job 12": "after job 12"; empty: none.
     std::string after{};
     std::string_view priority = "normal";  // among its user's jobs
+    std::string_view notify = "never";     // the ends that start a notification
     Duration idle;  // time for which it has left all of its GPUs idle; zero: unknown, or not long
     std::optional<Progress> progress{};
     struct Speed {
@@ -72,6 +73,13 @@ class BackendFacts {
   virtual std::vector<Outage> outages(Time /*now*/) const { return {}; }
   // Returns the number of GPUs that a user's jobs may have at once; 0: any number.
   virtual std::uint32_t gpus_max(std::string_view /*user*/) const { return 0; }
+  struct Group {
+    std::string name;
+    std::uint32_t gpus_max = 0;   // that the jobs of its users may have at once
+    std::vector<UserId> users{};  // that have jobs here
+  };
+  // Returns the groups with a limit, by name.
+  virtual std::vector<Group> groups() const { return {}; }
   // Returns whether processes of a job that is over are still there.
   virtual bool is_ending(JobId) const { return false; }
   // Returns a sentence about the way to release a job that its user holds; empty: there is none.

@@ -206,6 +206,7 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
                {"declared_s", seconds_or_null(entry.declared)},
                {"limit_s", seconds_or_null(facts.limit)},
                {"priority", facts.priority},
+               {"notify", facts.notify},
                {"retries_left", left},
                {"idle_s", seconds_or_null(facts.idle)},
                {"progress", progress_of(facts)},
@@ -253,7 +254,20 @@ json Views::users(Time now) const {
                     {"jobs_waiting", sum.waiting},
                     {"jobs_running", sum.running}});
   }
-  return {{"users", std::move(list)}};
+  json groups = json::array();
+  for (const BackendFacts::Group& group : backend.groups()) {
+    std::uint32_t allocated = 0;
+    json names = json::array();
+    for (const UserId user : group.users) {
+      allocated += sums[user].allocated;
+      names.push_back(tables.users.names[user]);
+    }
+    groups.push_back({{"name", group.name},
+                      {"max_gpus", group.gpus_max},
+                      {"held_gpus", allocated},
+                      {"users", std::move(names)}});
+  }
+  return {{"users", std::move(list)}, {"groups", std::move(groups)}};
 }
 
 json usage_json(const Tables& tables, const UsageBook::Times& times) {

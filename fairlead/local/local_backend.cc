@@ -281,12 +281,14 @@ void LocalBackend::set_works(Time now, JobId id, Task& task, bool works) {
   }
 }
 
-void LocalBackend::retire(Time now) {
+Status LocalBackend::retire(Time now,
+                            const std::function<Status(JobId, const Submission&)>& on_end) {
   for (TaskId id : std::exchange(ended_, {})) io_.forget(id);
   for (JobId id : std::exchange(done_, {})) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) continue;
     Job& job = found->second;
+    FL_TRY(on_end(id, job.what));
     if (job.start) {
       job.start.reset();
       std::erase(due_, id);
@@ -297,6 +299,7 @@ void LocalBackend::retire(Time now) {
       leave(now, *job.task, 0);
     }
   }
+  return {};
 }
 
 void LocalBackend::remove(JobId id) {

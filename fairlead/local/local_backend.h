@@ -42,6 +42,7 @@
 #include "fairlead/local/start_conditions.h"
 #include "fairlead/local/submission.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -85,9 +86,9 @@ class LocalBackend : public RecordSink {
   void expect(std::span<Step> steps) const;
   // REQUIRES: the journal that has these steps is on the disk.
   void carry_out(Time now, std::span<const Step> steps);
-  // Makes the tasks of finished jobs leave, and removes the files of ended ones. REQUIRES: the journal that records
-  // these ends is on the disk.
-  void retire(Time now);
+  // Makes the tasks of finished jobs leave, and removes the files of ended ones. Calls `on_end` for each job first, and
+  // stops if that returns an error. REQUIRES: the journal that records these ends is on the disk.
+  Status retire(Time now, const std::function<Status(JobId, const Submission&)>& on_end);
   // Reconciles the found tasks with the tables. REQUIRES: all jobs that are here were added; called once, first.
   void adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history);
 

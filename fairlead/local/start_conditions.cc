@@ -62,20 +62,27 @@ class IdleGpus {
   IdVector<NodeId, Tables::NodeState> free_;
 };
 
-std::string block_text(const StartBlock& block, std::string_view user, std::uint32_t gpus,
-                       std::uint32_t gpus_max) {
+std::string block_text(const StartBlock& block, std::string_view user, std::uint32_t gpus) {
+  const std::string whose = block.group.empty() ? std::string(user) : "the group " + block.group;
   switch (block.cause) {
     case StartBlock::Cause::kPriority:
       return fmt::format("after job {}, which has a higher priority", block.by.row());
     case StartBlock::Cause::kTooLarge:
-      return fmt::format("when {} may have {} GPUs at once; the limit is {}", user, gpus, gpus_max);
+      return fmt::format("when {} may have {} GPUs at once; the limit is {}", whose, gpus,
+                         block.gpus_max);
     case StartBlock::Cause::kLimit:
       break;
   }
-  return fmt::format("when other jobs of {} leave room in the limit of {} GPUs", user, gpus_max);
+  return fmt::format("when other jobs of {} leave room in the limit of {} GPUs", whose,
+                     block.gpus_max);
 }
 
 }  // namespace
+
+Status StartConditions::load() {
+  FL_TRY(limits_.load());
+  return group_limits_.load();
+}
 
 void StartConditions::add(JobId job, Submission& what) {
   const Jobs& jobs = tables_.jobs;
@@ -106,9 +113,12 @@ StartConditions::Entry StartConditions::entry_of(Submission& what, UserId user, 
 void StartConditions::add(JobId job, const Entry& entry) {
   jobs_[job] = entry;
   User& user = users_[entry.user];
-  if (user.jobs.empty()) user.name = io_.user_name(entry.what->uid);
+  const bool is_first = user.jobs.empty();
+  if (is_first) user.name = io_.user_name(entry.what->uid);
   user.jobs.emplace(entry.what->priority, job);
+  if (is_first) find_groups(user);
   if (has_order(user)) users_due_.insert(entry.user);
+  groups_due_ = groups_due_ || !user.groups.empty();
   if (!entry.what->after.empty()) dependent_.insert(job);
 }
 
@@ -126,6 +136,25 @@ void StartConditions::remove(JobId job) {
   dependent_.erase(job);
   due_.erase(job);
   tried_now_.erase(job);
+  group_blocked_.erase(job);
+}
+
+// Looks up the user's groups. REQUIRES: the user has a job.
+void StartConditions::find_groups(User& user) const {
+  user.groups.clear();
+  std::vector<std::string> limited = group_limits_.names();
+  if (limited.empty()) return;
+  const Submission& what = *jobs_.at(user.jobs.begin()->second).what;
+  const std::vector<std::string> groups = io_.group_names(what.uid, what.gid);
+  for (std::string& group : limited) {
+    if (std::ranges::find(groups, group) != groups.end()) user.groups.push_back(std::move(group));
+  }
+}
+
+const StartBlock* StartConditions::block_of(JobId job, const User& user) const {
+  if (const auto own = user.blocked.find(job); own != user.blocked.end()) return &own->second;
+  const auto groups = group_blocked_.find(job);
+  return groups == group_blocked_.end() ? nullptr : &groups->second;
 }
 
 std::string StartConditions::text(JobId job) const {
@@ -135,9 +164,8 @@ std::string StartConditions::text(JobId job) const {
   std::string after = dependencies_text(entry.what->after, tables_);
   if (!after.empty() || entry.what->is_held) return after;
   const User& user = users_.at(entry.user);
-  const auto block = user.blocked.find(job);
-  if (block == user.blocked.end()) return {};
-  return block_text(block->second, user.name, entry.gpus_max, limits_.gpus_max(user.name));
+  const StartBlock* const block = block_of(job, user);
+  return block == nullptr ? std::string() : block_text(*block, user.name, entry.gpus_max);
 }
 
 Status StartConditions::set_held(JobId job, bool is_held) {
@@ -162,6 +190,25 @@ Status StartConditions::set_gpus_max(std::string_view user, std::uint32_t gpus_m
     if (one.name == user) users_due_.insert(id);
   }
   return {};
+}
+
+Status StartConditions::set_group_gpus_max(std::string_view group, std::uint32_t gpus_max) {
+  FL_TRY(group_limits_.set_gpus_max(group, gpus_max));
+  for (auto& [id, user] : users_) find_groups(user);
+  groups_due_ = true;
+  return {};
+}
+
+std::vector<StartConditions::Group> StartConditions::groups() const {
+  std::vector<Group> groups;
+  for (const std::string& name : group_limits_.names()) {
+    Group& group = groups.emplace_back();
+    group.limit = {.name = name, .gpus_max = group_limits_.gpus_max(name)};
+    for (const auto& [id, user] : users_) {
+      if (std::ranges::find(user.groups, name) != user.groups.end()) group.users.push_back(id);
+    }
+  }
+  return groups;
 }
 
 void StartConditions::on(const Record& record) {
@@ -196,6 +243,7 @@ void StartConditions::on_change(JobId job) {
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return;
   const User& user = users_.at(found->second.user);
+  groups_due_ = groups_due_ || !user.groups.empty();
   if (has_order(user) || !user.blocked.empty()) users_due_.insert(found->second.user);
 }
 
@@ -235,13 +283,16 @@ void StartConditions::update(Time now) {
     User& user = users_.at(id);
     update_order(now, user);
     for (const auto& [priority, job] : user.jobs) due_.insert(job);
+    groups_due_ = groups_due_ || !user.groups.empty();
   }
+  if (std::exchange(groups_due_, false)) update_groups();
   if (std::exchange(has_ends_, false)) due_.insert(dependent_.begin(), dependent_.end());
   for (const JobId job : std::exchange(due_, {})) judge(job);
   tried_now_.clear();
 }
 
-void StartConditions::update_order(Time now, User& user) {
+// Returns the jobs that no other condition holds.
+std::vector<OrderedJob> StartConditions::ordered_jobs(const User& user) const {
   std::vector<OrderedJob> ordered;
   for (const auto& [priority, job] : user.jobs) {
     const Entry& entry = jobs_.at(job);
@@ -253,11 +304,34 @@ void StartConditions::update_order(Time now, User& user) {
                        .state = order_state(job),
                        .can_run = can_run(entry)});
   }
+  return ordered;
+}
+
+void StartConditions::update_order(Time now, User& user) {
   IdleGpus idle(tables_);
-  user.blocked = start_order(std::move(ordered), limits_.gpus_max(user.name), [&](JobId job) {
+  user.blocked = start_order(ordered_jobs(user), limits_.gpus_max(user.name), [&](JobId job) {
     return user.rests_until == Time{} && !is_new(job) && idle.take(job);
   });
   note_left(now, user);
+}
+
+void StartConditions::update_groups() {
+  for (const auto& [job, block] : group_blocked_) due_.insert(job);
+  std::vector<GroupLimit> limits;
+  std::vector<GroupedUser> grouped;
+  for (Group& group : groups()) limits.push_back(std::move(group.limit));
+  for (const auto& [id, user] : users_) {
+    if (user.groups.empty()) continue;
+    GroupedUser& one = grouped.emplace_back();
+    one.jobs = ordered_jobs(user);
+    std::erase_if(one.jobs, [&](const OrderedJob& job) { return user.blocked.contains(job.job); });
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      if (std::ranges::find(user.groups, limits[i].name) != user.groups.end())
+        one.groups.push_back(i);
+    }
+  }
+  group_blocked_ = group_order(std::move(grouped), limits);
+  for (const auto& [job, block] : group_blocked_) due_.insert(job);
 }
 
 void StartConditions::note_left(Time now, User& user) {
@@ -306,7 +380,7 @@ void StartConditions::judge(JobId job) {
     }
   }
   const bool must_wait =
-      what.is_held || has_unmet(job, what) || users_.at(entry.user).blocked.contains(job);
+      what.is_held || has_unmet(job, what) || block_of(job, users_.at(entry.user)) != nullptr;
   const bool waits = is_held(job);
   const bool is_tried_now = tried_now_.contains(job) && tables_.jobs.state[job] == JobState::kHeld;
   if (must_wait && !waits) {

@@ -1,5 +1,5 @@
-// The conditions under which jobs may have GPUs: their users' holds, the jobs that they start after, and the order and the
-// limit of each user's jobs (local/start_order.h). A job that does not meet them is held.
+// The conditions under which jobs may have GPUs: their users' holds, the jobs that they start after, the order and the
+// limit of each user's jobs (local/start_order.h), and the limits of groups (local/group_order.h). A job that does not meet them is held.
 //
 // Nothing else holds jobs, except the engine after a failed start. So the journal has the effect of all conditions, and
 // the conditions follow from the files of the submissions, the limits and the tables, also after a restart
@@ -10,15 +10,17 @@
 #include "fairlead/engine/tables.h"
 #include "fairlead/io/io.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/local/gpu_limits.h"
+#include "fairlead/local/group_order.h"
 #include "fairlead/local/start_order.h"
 #include "fairlead/local/submission.h"
-#include "fairlead/local/user_limits.h"
 
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace fairlead {
 
@@ -26,10 +28,14 @@ class StartConditions : public RecordSink {
  public:
   // REQUIRES: the arguments outlive this.
   StartConditions(Io& io, const Tables& tables, Inbox& inbox)
-      : io_(io), tables_(tables), inbox_(inbox), limits_(io) {}
+      : io_(io),
+        tables_(tables),
+        inbox_(inbox),
+        limits_(io, "limits"),
+        group_limits_(io, "group-limits") {}
 
-  // Reads the limits of users: UserLimits::load(). REQUIRES: called before the first add().
-  Status load() { return limits_.load(); }
+  // Reads the limits: GpuLimits::load(). REQUIRES: called before the first add().
+  Status load();
 
   // Adds a job of the tables, or a new one, whose arrival must be in the next batch. The submission must stay in place until
   // remove().
@@ -42,19 +48,29 @@ class StartConditions : public RecordSink {
   // Holds a job, or ends this; a release also ends the pause after a failed start. The next batch has the effect. Error: the
   // disk takes no more, and nothing was changed. REQUIRES: the job was added.
   Status set_held(JobId job, bool is_held);
-  // Sets UserLimits::set_gpus_max(). The next batch has the effect. Error: the same.
+  // Sets GpuLimits::set_gpus_max() of a user, or of a group of accounts. The next batch has the effect. Error: the same.
   Status set_gpus_max(std::string_view user, std::uint32_t gpus_max);
-  const UserLimits& limits() const { return limits_; }
+  Status set_group_gpus_max(std::string_view group, std::uint32_t gpus_max);
+  const GpuLimits& limits() const { return limits_; }
+  struct Group {
+    GroupLimit limit;
+    std::vector<UserId> users{};  // that have jobs here
+  };
+  // Returns the groups with a limit, by name. The groups of a user are looked up when the user's first job comes, when the
+  // limit of a group is set, and when the daemon starts. O(groups x users).
+  std::vector<Group> groups() const;
 
   // A record must be applied to the tables before it comes here.
   void on(const Record& record) override;
   // Returns whether update() may have something to do.
   bool is_due() const {
-    return !due_.empty() || !users_due_.empty() || (has_ends_ && !dependent_.empty());
+    return !due_.empty() || !users_due_.empty() || groups_due_ ||
+           (has_ends_ && !dependent_.empty());
   }
   // Holds and releases jobs by their conditions, and cancels jobs with conditions that cannot be met any more. REQUIRES: all
   // requests of the next batch are known. O(jobs with conditions on others x conditions) after an end, O(jobs log) of a user
-  // with priorities or a limit after a change of one of them, otherwise O(1).
+  // with priorities or a limit after a change of one of them, group_order() after a change of a job of a limited group,
+  // otherwise O(1).
   void update(Time now);
   // Returns the time of the next update() that may have something to do without a change before.
   Time deadline() const;
@@ -71,6 +87,7 @@ class StartConditions : public RecordSink {
   };
   struct User {
     std::string name;
+    std::vector<std::string> groups{};  // those with a limit
     std::set<std::pair<Priority, JobId>> jobs{};
     std::map<JobId, StartBlock> blocked{};
     // The last time at which a job left its GPUs for one of a higher priority, and the end of the pause after it.
@@ -87,7 +104,11 @@ class StartConditions : public RecordSink {
   bool has_order(const User& user) const;
   void on_change(JobId job);
   void on_gpus();
+  std::vector<OrderedJob> ordered_jobs(const User& user) const;
   void update_order(Time now, User& user);
+  void update_groups();
+  void find_groups(User& user) const;
+  const StartBlock* block_of(JobId job, const User& user) const;
   void note_left(Time now, User& user);
   OrderedJob::State order_state(JobId job) const;
   bool can_run(const Entry& entry) const;
@@ -98,13 +119,16 @@ class StartConditions : public RecordSink {
   Io& io_;
   const Tables& tables_;
   Inbox& inbox_;
-  UserLimits limits_;
+  GpuLimits limits_;
+  GpuLimits group_limits_;
   std::map<JobId, Entry> jobs_;
   std::map<UserId, User> users_;
+  std::map<JobId, StartBlock> group_blocked_;
   std::set<JobId> dependent_;  // start after others
   // Since the last update().
   std::set<JobId> due_;
   std::set<UserId> users_due_;
+  bool groups_due_ = false;
   std::set<JobId> tried_now_;  // their users released them
   bool has_ends_ = true;
   Status disk_;

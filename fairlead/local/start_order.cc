@@ -36,11 +36,15 @@ struct First {
 
 }  // namespace
 
-std::map<JobId, StartBlock> start_order(std::vector<OrderedJob> jobs, std::uint32_t gpus_max,
-                                        const TakeIdle& take_idle) {
+void sort_by_start(std::vector<OrderedJob>& jobs) {
   std::ranges::sort(jobs, {}, [](const OrderedJob& one) {
     return std::tuple(-static_cast<int>(one.priority), one.state == State::kHeld, one.job);
   });
+}
+
+std::map<JobId, StartBlock> start_order(std::vector<OrderedJob> jobs, std::uint32_t gpus_max,
+                                        const TakeIdle& take_idle) {
+  sort_by_start(jobs);
   std::map<JobId, StartBlock> blocked;
   First first;
   std::uint64_t used = 0;
@@ -51,12 +55,12 @@ std::map<JobId, StartBlock> start_order(std::vector<OrderedJob> jobs, std::uint3
       continue;
     }
     if (gpus_max > 0 && one.gpus > gpus_max) {
-      blocked[one.job] = {.cause = StartBlock::Cause::kTooLarge};
+      blocked[one.job] = {.cause = StartBlock::Cause::kTooLarge, .gpus_max = gpus_max};
       continue;
     }
     is_full = is_full || (gpus_max > 0 && used + one.gpus > gpus_max);
     if (is_full) {
-      blocked[one.job] = {.cause = StartBlock::Cause::kLimit};
+      blocked[one.job] = {.cause = StartBlock::Cause::kLimit, .gpus_max = gpus_max};
     } else {
       used += one.gpus;
     }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace fairlead {
@@ -38,15 +39,19 @@ struct StartBlock {
   };
   Cause cause = Cause::kLimit;
   JobId by{};
+  std::string group{};         // that has the limit; empty: the user
+  std::uint32_t gpus_max = 0;  // the limit
 };
 
 // Takes the GPUs of a job out of the idle ones. False: too few are idle, and nothing was taken.
 using TakeIdle = std::function<bool(JobId)>;
 
+// Sorts jobs of one user: those of a higher priority come first, then the released ones, then the older ones.
+void sort_by_start(std::vector<OrderedJob>& jobs);
+
 // Returns the jobs that must not have GPUs now. `gpus_max`: of the user's jobs together; 0: any number.
 //
-// A job counts against the limit from its release to its end. The jobs of a higher priority come first, then the released
-// ones, then the older ones. None passes a job that the limit holds back, so a wide gang gets its turn.
+// A job counts against the limit from its release to its end. None passes a job that the limit holds back, so a wide gang gets its turn.
 //
 // While a job waits, none of a lower priority may have GPUs; but one that runs keeps them until the policy has decided once
 // without giving the higher one any. While a job runs, jobs of a lower priority may take idle GPUs alone: a policy that

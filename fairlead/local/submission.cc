@@ -21,7 +21,18 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Submission, uid, gid, command, e
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kPriorities = {"low", "normal", "high"};
+using Names = std::array<std::string_view, 3>;
+
+constexpr Names kPriorities = {"low", "normal", "high"};
+constexpr Names kNotify = {"never", "fail", "end"};
+
+// Returns the value of that name, by the order of `names`.
+template <class Value>
+std::optional<Value> named(const Names& names, std::string_view name) {
+  const auto* const found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Value>(found - names.begin());
+}
 
 bool is_list(const json& value, bool (json::*is_element)() const noexcept) {
   return value.is_array() &&
@@ -52,10 +63,12 @@ std::string_view priority_name(Priority priority) {
 }
 
 std::optional<Priority> priority_named(std::string_view name) {
-  const auto* const found = std::ranges::find(kPriorities, name);
-  if (found == kPriorities.end()) return std::nullopt;
-  return static_cast<Priority>(found - kPriorities.begin());
+  return named<Priority>(kPriorities, name);
 }
+
+std::string_view notify_name(Notify notify) { return kNotify[static_cast<std::size_t>(notify)]; }
+
+std::optional<Notify> notify_named(std::string_view name) { return named<Notify>(kNotify, name); }
 
 std::string submission_file(JobId job) { return fmt::format("jobs/{}", job.row()); }
 
@@ -64,6 +77,7 @@ std::string submission_text(const Submission& submission) {
   text["limit_ms"] = submission.limit.ms;
   text["priority"] = priority_name(submission.priority);
   if (submission.idle_end.ms > 0) text["idle_end_ms"] = submission.idle_end.ms;
+  if (submission.notify != Notify::kNever) text["notify"] = notify_name(submission.notify);
   if (!submission.after.empty()) text["after"] = submission.after;
   if (!submission.limits.resources.empty()) {
     text["limits"] = submission.limits.resources;
@@ -90,7 +104,7 @@ Result<Submission> parse_submission(std::string_view text) {
   bool is_one = object.is_object() && has("folder", is_text) && has("command", is_texts) &&
                 has("environment", is_texts) && may_have("failed", is_numbers) &&
                 may_have("lost", is_text) && may_have("priority", is_text) &&
-                may_have("limits", is_numbers) &&
+                may_have("notify", is_text) && may_have("limits", is_numbers) &&
                 may_have("nice", [](const json& value) { return value.is_number_integer(); }) &&
                 !object["command"].empty();
   for (const char* name : {"uid", "gid", "umask", "processes"}) {
@@ -116,8 +130,10 @@ Result<Submission> parse_submission(std::string_view text) {
     submission.limits.nice = std::clamp(object.value("nice", 0), -20, 19);
   }
   const auto priority = priority_named(object.value("priority", "normal"));
-  if (!priority) return input_error("not a submission: {}", text);
+  const auto notify = notify_named(object.value("notify", "never"));
+  if (!priority || !notify) return input_error("not a submission: {}", text);
   submission.priority = *priority;
+  submission.notify = *notify;
   submission.is_current = object.contains("priority");
   submission.idle_end = {object.value("idle_end_ms", std::int64_t{0})};
   submission.limit = {object.value("limit_ms", std::int64_t{0})};

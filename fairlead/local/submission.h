@@ -25,6 +25,16 @@ enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
 std::string_view priority_name(Priority priority);
 std::optional<Priority> priority_named(std::string_view name);
 
+// The ends of a job that start a notification.
+enum class Notify : std::uint8_t {
+  kNever,
+  kFail,  // it failed, or was cancelled by another than its user
+  kEnd,   // each end
+};
+// Returns "never", "fail" or "end"; and back, nullopt for other texts.
+std::string_view notify_name(Notify notify);
+std::optional<Notify> notify_named(std::string_view name);
+
 struct Submission {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
@@ -47,6 +57,7 @@ struct Submission {
   std::vector<Dependency> after{};  // conditions of its start
   bool is_held = false;             // its user holds it
   Priority priority = Priority::kNormal;
+  Notify notify = Notify::kNever;  // in the file also after a notification
   bool is_current =
       true;  // false: an older daemon, which wrote it, has a user's hold in the journal alone
 

@@ -20,7 +20,8 @@ TEST(Submission, IsReadAsItIsWritten) {
                            .lost = "from 9 to 2 steps",
                            .limits = {.resources = {1, ~std::uint64_t{0}}, .nice = -3},
                            .after = {{JobId(3), JobId(5), 2, true}},
-                           .is_held = true};
+                           .is_held = true,
+                           .notify = Notify::kFail};
   const auto read = parse_submission(submission_text(written));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(submission_text(*read), submission_text(written));
@@ -33,6 +34,7 @@ TEST(Submission, IsReadAsItIsWritten) {
   EXPECT_EQ(read->limits.nice, -3);
   EXPECT_EQ(read->after, written.after);
   EXPECT_TRUE(read->is_held);
+  EXPECT_EQ(read->notify, Notify::kFail);
 }
 
 TEST(Submission, OneOfTheFirstVersionHasNeitherLimitNorRetries) {
@@ -51,7 +53,8 @@ TEST(Submission, WhatIsNoneIsRefused) {
        {"", "}", R"(,"command":[]})", R"(,"command":[1]})", R"(,"command":["a"],"failed":["b"]})",
         R"(,"command":["a"],"retries":-1})", R"(,"command":["a"],"limit_ms":"2h"})",
         R"(,"command":["a"],"retries":1,"failed":[1,2]})", R"(,"command":["a"],"after":[[1,2,3]]})",
-        R"(,"command":["a"],"after":[[3,2,0,true]]})", R"(,"command":["a"],"limits":[-1]})"}) {
+        R"(,"command":["a"],"notify":"often"})", R"(,"command":["a"],"after":[[3,2,0,true]]})",
+        R"(,"command":["a"],"limits":[-1]})"}) {
     EXPECT_FALSE(parse_submission(first + rest)) << rest;
   }
 }

@@ -22,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kUsers = "/v1/users/";
+constexpr std::string_view kGroups = "/v1/groups/";
 constexpr std::string_view kNodes = "/v1/nodes/";
 constexpr std::string_view kGpus = "/v1/gpus/";
 
@@ -33,8 +34,7 @@ constexpr std::size_t kKeptBytesMax = 8 * kHttpBytesMax;
 }  // namespace
 
 Api::Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend,
-         StartConditions& conditions, Inbox& inbox, std::string_view address,
-         const std::string& token)
+         StartConditions& conditions, Inbox& inbox, const ServeOptions& options)
     : io_(io),
       views_(views),
       speeds_(speeds),
@@ -42,8 +42,11 @@ Api::Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& bac
       backend_(backend),
       conditions_(conditions),
       inbox_(inbox),
-      door_(token),
-      page_(address.empty() ? "" : fmt::format("http://{}/?token={}", address, token)),
+      door_(options.http_token),
+      notifies_(!options.notify.empty()),
+      page_(options.http_address.empty()
+                ? ""
+                : fmt::format("http://{}/?token={}", options.http_address, options.http_token)),
       next_job_(tables_.jobs.size()) {}
 
 void Api::on_connected(ConnectionId connection, const Peer& peer) {
@@ -181,12 +184,15 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   if (const auto of = job_path(path, tables_)) return answer_job(connection, peer, request, *of);
   if (auto known = query_answer(views_, request, now())) return known;
   const bool is_operators =
-      (request.method == "PUT" && path.starts_with(kUsers)) ||
+      (request.method == "PUT" && (path.starts_with(kUsers) || path.starts_with(kGroups))) ||
       (request.method == "POST" && (path.starts_with(kNodes) || path.starts_with(kGpus)));
   if (!is_operators) return error_answer(404, fmt::format("no such thing: {}", path));
   if (!peer.is_admin) return error_answer(403, "only administrators may do that");
   if (path.starts_with(kUsers)) {
     return set_user(connection, request, path.substr(kUsers.size()));
+  }
+  if (path.starts_with(kGroups)) {
+    return set_group(connection, request, path.substr(kGroups.size()));
   }
   if (path.starts_with(kGpus)) {
     return cordon_gpu(connection, request, path.substr(kGpus.size()));
@@ -219,7 +225,9 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
     return error_answer(409, fmt::format("job {} is done", job.row()));
   }
   if (verb != "/cancel") return hold(connection, request, job, verb == "/hold");
-  inbox_.add({.kind = EventKind::kCancelled, .job = job});
+  inbox_.add({.kind = EventKind::kCancelled,
+              .job = job,
+              .reason = is_of(job, peer) ? "" : "by an administrator"});
   defer(connection, request);
   return std::nullopt;
 }
@@ -252,7 +260,11 @@ bool Api::has_ended(JobId job) const {
 
 bool Api::may_change(const Peer& peer, JobId job) const {
   if (peer.is_unknown) return false;
-  return peer.is_admin || tables_.users.names[tables_.jobs.user[job]] == io_.user_name(peer.uid);
+  return peer.is_admin || is_of(job, peer);
+}
+
+bool Api::is_of(JobId job, const Peer& peer) const {
+  return tables_.users.names[tables_.jobs.user[job]] == io_.user_name(peer.uid);
 }
 
 std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer,
@@ -260,6 +272,11 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
   Result<JobRequests> parsed = parse_job_requests(request.body, tables_.cluster);
   if (!parsed) return error_answer(400, parsed.error().message);
   std::vector<JobRequest>& jobs = parsed->jobs;
+  if (!notifies_ && jobs.front().submission.notify != Notify::kNever) {
+    return error_answer(400,
+                        "notify: this daemon sends no notifications; an administrator sets "
+                        "`fairlead serve --notify`");
+  }
   // All of them have the same conditions so far.
   if (const auto unknown = unknown_job(jobs.front().submission.after))
     return error_answer(400, fmt::format("no such job to start after: {}", unknown->row()));
@@ -319,24 +336,46 @@ Status Api::store(JobId first, std::span<const JobRequest> jobs) {
   return {};
 }
 
+namespace {
+
+// Returns the whole number of a field of a request; nullopt: it is not there.
+Result<std::optional<std::int64_t>> number_of(const json& body, const char* field, std::int64_t min,
+                                              std::int64_t max) {
+  if (!body.is_object() || !body.contains(field)) return std::nullopt;
+  const json& value = body[field];
+  if (value.is_number_integer() && value >= min && value <= max) return value.get<std::int64_t>();
+  return input_error("{} must be a whole number from {} to {}", field, min, max);
+}
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.find('/') == std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<Api::Answer> Api::set_group(ConnectionId connection, const HttpMessage& request,
+                                          std::string_view name) {
+  const auto max_gpus =
+      number_of(json::parse(request.body, nullptr, false), "max_gpus", 0, kJobGpusMax);
+  if (!max_gpus) return error_answer(400, max_gpus.error().message);
+  if (!*max_gpus) return error_answer(400, "name max_gpus");
+  if (!is_name(name)) return error_answer(404, "no such group");
+  const auto gpus = static_cast<std::uint32_t>(**max_gpus);
+  if (const Status status = conditions_.set_group_gpus_max(name, gpus); !status)
+    return error_answer(503, status.error().message);
+  defer(connection, request);
+  return std::nullopt;
+}
+
 std::optional<Api::Answer> Api::set_user(ConnectionId connection, const HttpMessage& request,
                                          std::string_view name) {
   const json body = json::parse(request.body, nullptr, false);
-  const auto number = [&](const char* field, std::int64_t min,
-                          std::int64_t max) -> Result<std::optional<std::int64_t>> {
-    if (!body.is_object() || !body.contains(field)) return std::nullopt;
-    const json& value = body[field];
-    if (value.is_number_integer() && value >= min && value <= max) return value.get<std::int64_t>();
-    return input_error("{} must be a whole number from {} to {}", field, min, max);
-  };
-  const auto tickets = number("tickets", 1, kTicketsMax);
+  const auto tickets = number_of(body, "tickets", 1, kTicketsMax);
   if (!tickets) return error_answer(400, tickets.error().message);
-  const auto max_gpus = number("max_gpus", 0, kJobGpusMax);
+  const auto max_gpus = number_of(body, "max_gpus", 0, kJobGpusMax);
   if (!max_gpus) return error_answer(400, max_gpus.error().message);
   if (!*tickets && !*max_gpus) return error_answer(400, "name tickets or max_gpus");
-  if (name.empty() || name.find('/') != std::string_view::npos) {
-    return error_answer(404, "no such user");
-  }
+  if (!is_name(name)) return error_answer(404, "no such user");
   if (*max_gpus) {
     const Status status = conditions_.set_gpus_max(name, static_cast<std::uint32_t>(**max_gpus));
     if (!status) return error_answer(503, status.error().message);

@@ -9,6 +9,7 @@
 #include "fairlead/local/local_backend.h"
 #include "fairlead/serve/door.h"
 #include "fairlead/serve/job_request.h"
+#include "fairlead/serve/server.h"
 
 #include <map>
 #include <optional>
@@ -23,11 +24,9 @@ namespace fairlead {
 
 class Api {
  public:
-  // `address` and `token`: ServeOptions::http_address and http_token. The objects passed by reference
-  // must outlive this one.
+  // The objects passed by reference must outlive this one, except the options.
   Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend,
-      StartConditions& conditions, Inbox& inbox, std::string_view address,
-      const std::string& token);
+      StartConditions& conditions, Inbox& inbox, const ServeOptions& options);
 
   void on_connected(ConnectionId connection, const Peer& peer);
   void on_received(ConnectionId connection, std::string_view bytes);
@@ -77,6 +76,8 @@ class Api {
                                const HttpMessage& request);
   std::optional<Answer> set_user(ConnectionId connection, const HttpMessage& request,
                                  std::string_view name);
+  std::optional<Answer> set_group(ConnectionId connection, const HttpMessage& request,
+                                  std::string_view name);
   std::optional<Answer> forget_model(ConnectionId connection, const Peer& peer,
                                      const HttpMessage& request);
   std::optional<Answer> cordon(ConnectionId connection, const HttpMessage& request,
@@ -96,6 +97,7 @@ class Api {
   void send(ConnectionId connection, const Answer& answer, bool keep_alive);
   UserId user_of(std::string_view name) { return inbox_.user_of(name, tables_.users); }
   bool may_change(const Peer& peer, JobId job) const;
+  bool is_of(JobId job, const Peer& peer) const;
   // Returns whether the job is over and its processes have ended.
   bool has_ended(JobId job) const;
 
@@ -107,7 +109,8 @@ class Api {
   StartConditions& conditions_;
   Inbox& inbox_;
   Door door_;
-  std::string page_;  // the page's address over TCP; empty: there is none
+  const bool notifies_;  // jobs may ask for notifications
+  std::string page_;     // the page's address over TCP; empty: there is none
   std::map<ConnectionId, Client> clients_;
   std::map<std::uint32_t, std::size_t> kept_;           // bytes of requests, by user
   std::set<std::pair<Time, ConnectionId>> incomplete_;  // clients by Client::due

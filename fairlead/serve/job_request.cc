@@ -97,6 +97,14 @@ class Fields {
     return *named;
   }
 
+  Result<Notify> notify() const {
+    if (!object_.contains("notify")) return Notify::kNever;
+    const json& value = object_["notify"];
+    const auto named = notify_named(value.is_string() ? value.get<std::string>() : std::string());
+    if (!named) return input_error("notify must be never, fail or end");
+    return *named;
+  }
+
   // An attribute of 0 is not named.
   Result<JobExtras> extras() const {
     JobExtras extras = kSubmittedExtras;
@@ -200,6 +208,8 @@ Result<Submission> parse_submission_of(const json& object) {
   submission.idle_end = idle_end;
   FL_TRY_ASSIGN(priority, fields.priority());
   submission.priority = priority;
+  FL_TRY_ASSIGN(notify, fields.notify());
+  submission.notify = notify;
   FL_TRY_ASSIGN(has_hook, fields.flag("hook", true));
   submission.has_hook = has_hook;
   submission.command = std::move(command);

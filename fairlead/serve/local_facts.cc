@@ -17,6 +17,7 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
     facts.lost = what->lost;
     facts.after = conditions_.text(job);
     facts.priority = priority_name(what->priority);
+    facts.notify = notify_name(what->notify);
     facts.retries = {.runs = what->failed, .most = what->retries};
   }
   const Sensors* const sensors = backend_.sensors(job);
@@ -48,6 +49,16 @@ std::vector<BackendFacts::Outage> LocalFacts::outages(Time now) const {
 
 std::uint32_t LocalFacts::gpus_max(std::string_view user) const {
   return conditions_.limits().gpus_max(user);
+}
+
+std::vector<BackendFacts::Group> LocalFacts::groups() const {
+  std::vector<Group> all;
+  for (StartConditions::Group& group : conditions_.groups()) {
+    all.push_back({.name = std::move(group.limit.name),
+                   .gpus_max = group.limit.gpus_max,
+                   .users = std::move(group.users)});
+  }
+  return all;
 }
 
 bool LocalFacts::is_ending(JobId job) const {

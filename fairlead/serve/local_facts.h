@@ -21,6 +21,7 @@ class LocalFacts : public BackendFacts {
   std::span<const ForeignProcess> foreign() const override { return backend_.gpus().foreign(); }
   std::vector<Outage> outages(Time now) const override;
   std::uint32_t gpus_max(std::string_view user) const override;
+  std::vector<Group> groups() const override;
   bool is_ending(JobId job) const override;
   std::string release_hint(JobId job) const override;
 

@@ -11,6 +11,7 @@
 #include "fairlead/local/same_gpus.h"
 #include "fairlead/serve/api.h"
 #include "fairlead/serve/local_facts.h"
+#include "fairlead/serve/notifier.h"
 
 #include <fmt/ranges.h>
 
@@ -83,7 +84,9 @@ class LiveServer : public Server {
     FL_TRY(world_.disk());
     FL_TRY(sync());
     const Time now = io_.now();
-    backend_->retire(now);
+    FL_TRY(backend_->retire(now, [&](JobId job, const Submission& what) {
+      return notify_of_end(io_, *views_, options_, job, what, now);
+    }));
     api_->answer_due();
     // No journal has the policy's work at wake-ups that changed nothing, so a recovery cannot know at
     // which of them a skip started.
@@ -255,8 +258,7 @@ class LiveServer : public Server {
     facts_.emplace(io_, tables, *backend_, *conditions_);
     world_.set_backend(*backend_);
     views_.emplace(*facts_, tables, *policy_, policy_options_);
-    api_.emplace(io_, *views_, engine_->speeds(), *backend_, *conditions_, inbox_,
-                 options_.http_address, options_.http_token);
+    api_.emplace(io_, *views_, engine_->speeds(), *backend_, *conditions_, inbox_, options_);
     return {};
   }
 
@@ -268,8 +270,9 @@ class LiveServer : public Server {
     for (const Record& record : run.records()) history.on(record);
     for (const std::string& name : io_.list("jobs")) {
       const auto row = parse_row(name);
-      const bool is_here = row && tables.jobs.is_here(*row);
-      if (!is_here) io_.remove("jobs/" + name);  // done, or never acknowledged
+      if (row && tables.jobs.is_here(*row)) continue;
+      if (row && tables.jobs.has(*row)) FL_TRY(notify_left(*row));
+      io_.remove("jobs/" + name);  // done, or never acknowledged
     }
     std::int64_t here = 0;
     for (JobId job : ids<JobId>(tables.jobs.size())) {
@@ -284,6 +287,15 @@ class LiveServer : public Server {
     backend_->adopt(io_.now(), tasks, history);
     FL_TRY(backend_->disk());
     return here;
+  }
+
+  // Sends the notification of a job that is done, if no daemon has sent it.
+  Status notify_left(JobId job) {
+    const auto text = io_.read(submission_file(job));
+    if (!text) return {};
+    auto submission = parse_submission(*text);
+    if (!submission) return {};
+    return notify_of_end(io_, *views_, options_, job, std::move(*submission), io_.now());
   }
 
   static std::optional<JobId> parse_row(const std::string& name) {

@@ -33,6 +33,10 @@ struct ServeOptions {
   // address, and TCP clients are refused.
   std::string http_address{};
   std::string http_token{};
+  // The shell command of notifications (serve/notifier.h); empty: jobs cannot ask for any.
+  std::string notify{};
+  // The machine's name in them.
+  std::string host{};
 };
 
 class Server {

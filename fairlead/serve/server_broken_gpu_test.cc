@@ -134,16 +134,16 @@ TEST(Server, AnAdministratorClosesAGpuAndItsJobGoesOn) {
 
 TEST(Server, AGpuWithAnErrorOfTheDriverIsDownUntilTheErrorIsGone) {
   SimDaemon daemon("fifo", "2xV100");
-  daemon.io.set_gpus(2);
+  daemon.io.machine().set_gpus(2);
   daemon.fail(Outage::kDaemon);  // a daemon that knows the driver
-  daemon.io.gpu_report().errors[0] = "the NVIDIA driver no longer lists it";
+  daemon.io.machine().gpu_report().errors[0] = "the NVIDIA driver no longer lists it";
   daemon.run_to(10);
   EXPECT_EQ(state_of(daemon, 0), "down");
   EXPECT_EQ(gpus_of(daemon)[0]["outage"], "the NVIDIA driver no longer lists it");
   const std::size_t both = daemon.submit({"work", "1000"}, 2);
   daemon.run_to(20);
   EXPECT_EQ(daemon.state(both), "waiting");
-  daemon.io.gpu_report().errors[0] = "";
+  daemon.io.machine().gpu_report().errors[0] = "";
   daemon.run_to(40);
   EXPECT_EQ(daemon.state(both), "finished");
 }

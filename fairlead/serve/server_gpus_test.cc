@@ -16,9 +16,9 @@ json gpu(SimDaemon& daemon, std::size_t index) {
 
 TEST(Server, AGpuOnWhichSomethingElseComputesIsGivenToNoJob) {
   SimDaemon daemon("fifo");
-  daemon.io.set_gpus(2);
+  daemon.io.machine().set_gpus(2);
   daemon.fail(Outage::kDaemon);  // a daemon that knows the foreign processes
-  daemon.io.add_foreign(1, Time{} + seconds(100));
+  daemon.io.machine().add_foreign(1, Time{} + seconds(100));
   daemon.run_to(10);
   EXPECT_EQ(gpu(daemon, 1)["state"], "down");
   EXPECT_EQ(gpu(daemon, 1)["foreign"][0],
@@ -37,11 +37,11 @@ TEST(Server, AGpuOnWhichSomethingElseComputesIsGivenToNoJob) {
 
 TEST(Server, AJobStaysWhereSomethingElseComesAndNoOtherComesAfterIt) {
   SimDaemon daemon("fifo", "1xV100");
-  daemon.io.set_gpus(1);
+  daemon.io.machine().set_gpus(1);
   daemon.fail(Outage::kDaemon);
   const std::size_t first = daemon.submit({"work", "60000"});
   const std::size_t second = daemon.submit({"work", "1000"});
-  daemon.io.add_foreign(0, Time{} + seconds(200));
+  daemon.io.machine().add_foreign(0, Time{} + seconds(200));
   daemon.run_to(30);
   EXPECT_EQ(daemon.state(first), "running");
   EXPECT_EQ(gpu(daemon, 0)["state"], "busy");
@@ -57,12 +57,12 @@ TEST(Server, AJobStaysWhereSomethingElseComesAndNoOtherComesAfterIt) {
 
 TEST(Server, ASuspendedJobDoesNotGoOnBesideSomethingElse) {
   SimDaemon daemon("gandiva-fair:quantum_s=30", "1xV100");
-  daemon.io.set_gpus(1);
+  daemon.io.machine().set_gpus(1);
   daemon.fail(Outage::kDaemon);
   const std::size_t ann = daemon.submit({"work", "600000"}, 1, kAnn);
   const std::size_t bob = daemon.submit({"work", "600000"}, 1, kBob);
   daemon.run_to(100);
-  daemon.io.add_foreign(0, Time{} + seconds(1000));
+  daemon.io.machine().add_foreign(0, Time{} + seconds(1000));
   daemon.run_to(300);
   EXPECT_EQ(daemon.alive(ann).second + daemon.alive(bob).second, 0);
   daemon.run_to(1200);
@@ -73,12 +73,12 @@ TEST(Server, ASuspendedJobDoesNotGoOnBesideSomethingElse) {
 // The start is due as soon as the daemon finds that the previous job has left.
 TEST(Server, ADaemonThatBeginsLooksForOthersBeforeItStartsAJob) {
   SimDaemon daemon("fifo", "1xV100");
-  daemon.io.set_gpus(1);
+  daemon.io.machine().set_gpus(1);
   daemon.fail(Outage::kDaemon);
   const std::size_t first = daemon.submit({"work", "600000", "term=checkpoint:20000"});
   const std::size_t second = daemon.submit({"work", "1000"});
   daemon.ask("POST", fmt::format("/v1/jobs/{}/cancel", first));
-  daemon.io.add_foreign(0, Time{} + seconds(100));
+  daemon.io.machine().add_foreign(0, Time{} + seconds(100));
   daemon.run_to(10);
   EXPECT_EQ(daemon.state(second), "starting");
   daemon.fail(Outage::kDaemon, seconds(30));
@@ -91,10 +91,10 @@ TEST(Server, ADaemonThatBeginsLooksForOthersBeforeItStartsAJob) {
 
 TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
   SimDaemon daemon("fifo");
-  daemon.io.set_gpus(2);
+  daemon.io.machine().set_gpus(2);
   daemon.fail(Outage::kDaemon);
-  daemon.io.gpu_report().busy_percent[0] = 0;
-  daemon.io.gpu_report().busy_percent[1] = 1;
+  daemon.io.machine().gpu_report().busy_percent[0] = 0;
+  daemon.io.machine().gpu_report().busy_percent[1] = 1;
   const std::size_t idle = daemon.submit({"work", "6000000"});
   const std::size_t busy = daemon.submit({"work", "6000000"});
   daemon.run_to(590);
@@ -104,7 +104,7 @@ TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
   EXPECT_EQ(daemon.job(busy)["idle_s"], nullptr);
   const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", idle)).body;
   EXPECT_NE(why.find("Its GPUs have been idle for 14 min."), std::string::npos) << why;
-  daemon.io.gpu_report().busy_percent[0] = 30;
+  daemon.io.machine().gpu_report().busy_percent[0] = 30;
   daemon.run_to(860);
   EXPECT_EQ(daemon.job(idle)["idle_s"], nullptr);
   EXPECT_EQ(daemon.state(idle), "running");
@@ -112,9 +112,9 @@ TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
 
 TEST(Server, AJobThatLeavesItsGpusIdleTooLongIsCancelledIfItsUserSaysSo) {
   SimDaemon daemon("fifo", "2xV100");
-  daemon.io.set_gpus(2);
+  daemon.io.machine().set_gpus(2);
   daemon.fail(Outage::kDaemon);
-  daemon.io.gpu_report().busy_percent = {0, 0};
+  daemon.io.machine().gpu_report().busy_percent = {0, 0};
   const std::size_t session = daemon.submit({"work", "6000000"}, 1, kAnn, {{"idle_end_s", 1200}});
   const std::size_t other = daemon.submit({"work", "6000000"});
   daemon.run_to(1100);

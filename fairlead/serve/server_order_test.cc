@@ -204,6 +204,70 @@ TEST(MaxGpus, ALowerLimitTakesGpusAtOnce) {
   EXPECT_EQ(daemon.ask("PUT", "/v1/users/user1000", json::object(), kRoot).status, 400);
 }
 
+TEST(MaxGpus, TheUsersOfAGroupHaveTheLimitOfTheGroupTogether) {
+  for (const char* policy : {"fifo", "gandiva-fair:quantum_s=10", "fairlead:resident=true"}) {
+    SimDaemon daemon(policy, "4xV100");
+    for (const std::uint32_t uid : {kAnn, kBob}) daemon.io.machine().add_to_group(uid, "lab");
+    const auto put = [&](int gpus, std::uint32_t uid = kRoot) {
+      return daemon.ask("PUT", "/v1/groups/lab", {{"max_gpus", gpus}}, uid).status;
+    };
+    EXPECT_EQ(put(3, kAnn), 403);
+    EXPECT_EQ(put(3), 200);
+    std::vector<std::size_t> jobs;
+    for (int i = 0; i < 4; ++i) jobs.push_back(daemon.submit({"work", "20000"}));
+    for (int i = 0; i < 2; ++i) jobs.push_back(daemon.submit({"work", "20000"}, 1, kBob));
+    const std::size_t others = daemon.submit({"work", "20000"}, 1, kBob + 1);
+    for (int s = 1; s < 100; s += 3) {
+      if (s == 10) daemon.fail(Outage::kPower);
+      daemon.run_to(s);
+      EXPECT_LE(gpus_of(daemon, kAnn) + gpus_of(daemon, kBob), 3U) << policy << " at " << s;
+      if (s != 4) continue;
+      EXPECT_EQ(daemon.state(others), "running") << policy;
+      EXPECT_EQ(daemon.job(jobs.back())["reason"],
+                "when other jobs of the group lab leave room in the limit of 3 GPUs");
+      EXPECT_EQ(json::parse(daemon.ask("GET", "/v1/users").body)["groups"],
+                json::parse(R"([{"name": "lab", "max_gpus": 3, "held_gpus": 3,
+                                 "users": ["user1000", "user1001"]}])"));
+    }
+    for (const std::size_t job : jobs) EXPECT_EQ(daemon.state(job), "finished") << policy;
+  }
+}
+
+TEST(MaxGpus, ALowerLimitOfAGroupTakesGpusAndItsEndGivesThem) {
+  SimDaemon daemon("fifo", "4xV100");
+  for (const std::uint32_t uid : {kAnn, kBob}) daemon.io.machine().add_to_group(uid, "lab");
+  for (int i = 0; i < 4; ++i) daemon.submit({"work", "100000"}, 1, i % 2 == 0 ? kAnn : kBob);
+  const std::size_t wide = daemon.submit({"work", "1000"}, 3, kAnn);
+  daemon.run_to(5);
+  const auto put = [&](const json& body) {
+    return daemon.ask("PUT", "/v1/groups/lab", body, kRoot).status;
+  };
+  EXPECT_EQ(put({{"max_gpus", 2}}), 200);
+  EXPECT_EQ(gpus_of(daemon, kAnn), 1U);
+  EXPECT_EQ(gpus_of(daemon, kBob), 1U);
+  EXPECT_NE(daemon.why(wide).find("when the group lab may have 3 GPUs at once; the limit is 2."),
+            std::string::npos)
+      << daemon.why(wide);
+  EXPECT_EQ(put({{"max_gpus", 0}}), 200);
+  daemon.run_to(300);
+  EXPECT_EQ(daemon.state(wide), "finished");
+  EXPECT_EQ(put({{"max_gpus", -1}}), 400);
+  EXPECT_EQ(put(json::object()), 400);
+}
+
+TEST(MaxGpus, AJobInALimitedGroupStartsAsOneOfAnotherUserEnds) {
+  SimDaemon daemon("fifo", "4xV100");
+  for (const std::uint32_t uid : {kAnn, kBob}) daemon.io.machine().add_to_group(uid, "lab");
+  EXPECT_EQ(daemon.ask("PUT", "/v1/groups/lab", {{"max_gpus", 1}}, kRoot).status, 200);
+  const std::size_t anns = daemon.submit({"work", "5000"});
+  const std::size_t bobs = daemon.submit({"work", "5000"}, 1, kBob);
+  daemon.run_to(3);
+  EXPECT_EQ(daemon.state(bobs), "held");
+  daemon.await(anns);
+  daemon.run_to(20);
+  EXPECT_EQ(daemon.state(bobs), "finished");
+}
+
 TEST(MaxGpus, TheCopiesOfAJobCountTogether) {
   SimDaemon daemon("hadare", "1xV100,1xK80,1xT4");
   EXPECT_EQ(limit(daemon, "user1000", 2), 200);

@@ -35,7 +35,9 @@ class SimDaemon : public SimClients {
                                     .grace = seconds(30),
                                     .keep = keep,
                                     .http_address = "127.0.0.1:8080",
-                                    .http_token = "secret"});
+                                    .http_token = "secret",
+                                    .notify = notify,
+                                    .host = "gpu1"});
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
     server = std::move(*opened);
   }
@@ -126,7 +128,8 @@ class SimDaemon : public SimClients {
   void closed(ConnectionId) override {}
 
   SimIo io{1, {}};
-  Duration keep{};  // option of the next daemon
+  Duration keep{};       // option of the next daemon
+  std::string notify{};  // the same
   std::unique_ptr<Server> server;
   std::string raw;  // the bytes that came last
 

@@ -197,6 +197,7 @@ SimWork Asks::work(Rng& rng) const {
 
 Ask Asks::tickets(Rng& rng) const {
   const Asker whose{.uid = kFirstUid + small(rng, plan_.users)};
+  if (plan_.has_group && rng.below(3) == 0) return limit(kGroup, small(rng, cluster().gpus + 1));
   if (plan_.has_orders && rng.below(2) == 0)
     return limit(whose.name(), small(rng, cluster().gpus + 1));
   Ask ask{.kind = Kind::kTickets, .user = whose.name(), .tickets = scaled(rng, 1000)};
@@ -206,8 +207,8 @@ Ask Asks::tickets(Rng& rng) const {
 }
 
 Ask Asks::limit(std::string user, std::uint32_t gpus_max) const {
-  std::string bytes =
-      http_request("PUT", "/v1/users/" + user, fmt::format(R"({{"max_gpus":{}}})", gpus_max));
+  std::string bytes = http_request("PUT", (user == kGroup ? "/v1/groups/" : "/v1/users/") + user,
+                                   fmt::format(R"({{"max_gpus":{}}})", gpus_max));
   return {.kind = Kind::kLimit,
           .bytes = std::move(bytes),
           .user = std::move(user),

@@ -133,8 +133,11 @@ std::string Invariants::check_priorities(const Tables& tables) {
 
 std::string Invariants::check_limits(const Tables& tables) const {
   std::map<std::string_view, std::uint32_t> gpus;
-  for (const JobId job : tables.running.members())
-    gpus[tables.users.names[tables.jobs.user[job]]] += tables.jobs.allocated_gpus[job];
+  for (const JobId job : tables.running.members()) {
+    const std::string_view user = tables.users.names[tables.jobs.user[job]];
+    gpus[user] += tables.jobs.allocated_gpus[job];
+    if (user != "root") gpus[kGroup] += tables.jobs.allocated_gpus[job];
+  }
   for (const auto& [user, most] : promises_.limits) {
     if (most > 0 && gpus[user] > most)
       return fmt::format("{} has {} GPUs, and may have {}", user, gpus[user], most);

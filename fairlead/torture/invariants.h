@@ -11,13 +11,13 @@
 //  4. the running tasks and their GPUs are the ones in the tables, and the jobs of frozen tasks wait;
 //  5. the name of a task is used once, and a job has no more tasks than its retries allow
 //     (SimTasks::problems); none runs beyond the time limit of its job, unless it was asked to end;
-//  6. no task starts or continues on a GPU with a foreign process that the daemon saw (SimIo::check_gpus);
+//  6. no task starts or continues on a GPU with a foreign process that the daemon saw (SimMachine::seen_foreign);
 //  7. a GPU with a working task that was asked to leave is not listed as idle;
 //  8. the policy of a new daemon has the same state behind a record as the one before (torture.cc);
 //  9. a job whose start failed is released once it may be tried again;
 // 10. a job starts only after the jobs that have to end before, and at most so many tasks of an array are released
 //     and unfinished;
-// 11. a user's jobs have no more GPUs at once than the user's limit;
+// 11. a user's jobs have no more GPUs at once than the user's limit, and the same holds for a group;
 // 12. a job that runs leaves its GPUs soon if one of its user with a higher priority waits;
 // 13. the journal is a possible one, and the tables are its fold.
 //

@@ -14,6 +14,9 @@
 
 namespace fairlead {
 
+// The group of all users in some worlds.
+constexpr const char* kGroup = "lab";
+
 // One submission; each has another name.
 struct Submitted {
   std::string name;
@@ -46,7 +49,8 @@ struct Promises {
   // The last acknowledged values that no later request contests.
   std::set<JobId> held;
   std::map<std::string, std::int64_t> tickets;  // tickets of users
-  std::map<std::string, std::uint32_t> limits;  // GPUs of users at once; 0: any number
+  std::map<std::string, std::uint32_t>
+      limits;  // GPUs of users, or of the group, at once; 0: any number
   // Changes of one of these that are under way, or were and it is not known what became of them.
   struct Asked {
     int count = 0;

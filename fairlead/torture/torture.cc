@@ -44,7 +44,9 @@ class World {
         invariants_(io_, promises_, options_.machine.cluster) {
     if (trace) io_.set_trace(trace);
     io_.calls().set_watch([this](IoCall call, double SimFaults::*fault) { watch(call, fault); });
-    io_.set_gpus(options_.machine.cluster.gpus);
+    io_.machine().set_gpus(options_.machine.cluster.gpus);
+    for (std::uint32_t user = 0; plan_.has_group && user < plan_.users; ++user)
+      io_.machine().add_to_group(kFirstUid + user, kGroup);
     io_.trace([&] {
       return fmt::format("seed {}: {}, {} nodes, {} users, {} actions, {}{}faults {}", seed,
                          plan_.policy, plan_.machine.cluster.nodes(), plan_.users, plan_.actions,

@@ -22,7 +22,8 @@ enum Stream : std::uint64_t {
   kCrashes,
   kNodes,
   kJobs,
-  kOrders
+  kOrders,
+  kGroups
 };
 
 constexpr std::uint32_t bits(std::initializer_list<IoCall> calls) {
@@ -133,6 +134,7 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
   }
   plan.leaves_slowly = jobs.below(4) == 0;
   plan.has_orders = of_seed.split(kOrders).below(2) == 0;
+  plan.has_group = plan.has_orders && of_seed.split(kGroups).below(4) == 0;
   if (limits.policy) plan.policy = *limits.policy;
   Rng clients = of_seed.split(kClients);
   plan.users = limits.users.value_or(static_cast<std::uint32_t>(between(clients, 1, 4)));

@@ -422,18 +422,20 @@ TEST_F(Commands, WhatTheDaemonRefusesIsSaidInItsWords) {
 
 TEST_F(Commands, OperatorsSetTicketsAndCordonNodes) {
   on("PUT /v1/users/ann", json::object());
+  on("PUT /v1/groups/root", json::object());
   on("POST /v1/nodes/V100/cordon", json::object());
   on("POST /v1/nodes/V100/uncordon", json::object());
   on("POST /v1/gpus/3/cordon", json::object());
   on("POST /v1/gpus/4/cordon", json::object());
-  for (const char* arguments :
-       {"users set ann tickets 3", "gpus cordon V100", "gpus uncordon V100", "gpus cordon 3 4"}) {
+  for (const char* arguments : {"users set ann tickets 3", "users set-group root max-gpus 2",
+                                "gpus cordon V100", "gpus uncordon V100", "gpus cordon 3 4"}) {
     const Ended ended = ask(arguments);
     EXPECT_EQ(ended.out + ended.errors, "") << arguments;
     EXPECT_EQ(ended.exit_code, 0);
   }
   EXPECT_EQ(body_of("PUT /v1/users/ann"), (json{{"tickets", 3}}));
-  EXPECT_EQ(asked().size(), 5U);
+  EXPECT_EQ(body_of("PUT /v1/groups/root"), (json{{"max_gpus", 2}}));
+  EXPECT_EQ(asked().size(), 6U);
 }
 
 TEST_F(Commands, TopShowsJobsGpusAndUsersOnceWhereThereIsNoTerminal) {

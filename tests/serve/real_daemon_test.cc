@@ -3,8 +3,11 @@
 #include "program.h"
 #include <fmt/format.h>
 
+#include <array>
 #include <csignal>
+#include <grp.h>
 #include <pty.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +15,11 @@ namespace fairlead {
 namespace {
 
 using nlohmann::json;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
 
 class RealDaemon : public ProgramTest {
  protected:
@@ -34,7 +42,8 @@ class RealDaemon : public ProgramTest {
       ::close(pipe[0]);
       ::close(pipe[1]);
       ::execl(FAIRLEAD_PROGRAM, "fairlead", "serve", "--nodes", "2xV100,1xK80@0.25", "--policy",
-              "fifo", "--grace", "1", "--folder", path("state").c_str(), nullptr);
+              "fifo", "--grace", "1", "--notify", notify_.c_str(), "--folder",
+              path("state").c_str(), nullptr);
       _exit(127);
     }
     ::close(pipe[1]);
@@ -53,8 +62,15 @@ class RealDaemon : public ProgramTest {
     return fairlead(arguments,
                     fmt::format("export FAIRLEAD_SOCKET='{}'; {}", path("state/socket"), before));
   }
+  // Restarts the daemon with a command for notifications.
+  void restart_to_notify(std::string command) {
+    stop();
+    notify_ = std::move(command);
+    start();
+  }
 
  private:
+  std::string notify_;
   pid_t daemon_ = 0;
   int output_ = -1;  // the daemon's log
 };
@@ -191,6 +207,76 @@ TEST_F(RealDaemon, ALimitOfAUserIsNamed) {
   EXPECT_NE(ask("why 1").out.find("the limit is 1"), std::string::npos);
   EXPECT_EQ(ask("users set " + name + " max-gpus 0").errors, "");
   EXPECT_EQ(ask("logs -f 1").errors, "fairlead: job 1 finished\n");
+}
+
+// A pipe stands for the mail server, so its reader waits for the message.
+TEST_F(RealDaemon, TheEndOfAJobIsMailedToItsUser) {
+  ASSERT_EQ(::mkfifo(path("sent").c_str(), 0600), 0);
+  write("sendmail", fmt::format("#!/bin/sh\n{{ echo \"$@\"; cat; }} > '{}'\n", path("sent")));
+  ASSERT_EQ(::chmod(path("sendmail").c_str(), 0700), 0);
+  const std::string folder = std::filesystem::path(path("x")).parent_path().string();
+  restart_to_notify(
+      fmt::format("PATH='{}':$PATH exec '{}/notify-mail'", folder, FAIRLEAD_PACKAGING));
+  EXPECT_EQ(ask("submit -n first -- true").out, "0\n");
+  EXPECT_EQ(ask("submit -n second --notify fail -- sh -c 'exit 3'").out, "1\n");
+  const std::string mail = read("sent");
+  const json jobs = json::parse(ask("ps -a --json").out, nullptr, false)["jobs"];
+  const auto user = jobs[1]["user"].get<std::string>();
+  EXPECT_TRUE(mail.starts_with(
+      fmt::format("-i -- {}\nTo: {}\nSubject: Fairlead: job 1 failed\n", user, user)))
+      << mail;
+  EXPECT_NE(mail.find(fmt::format("\n\n{}: job 1 (second) of {} failed: exit code 3\n", host_name(),
+                                  user)),
+            std::string::npos)
+      << mail;
+}
+
+TEST_F(RealDaemon, TheEndOfAJobIsPostedToAWebhook) {
+  ASSERT_EQ(::mkfifo(path("sent").c_str(), 0600), 0);
+  write("curl", fmt::format("#!/bin/sh\n{{ echo \"$@\"; cat; }} > '{}'\n", path("sent")));
+  ASSERT_EQ(::chmod(path("curl").c_str(), 0700), 0);
+  const std::string folder = std::filesystem::path(path("x")).parent_path().string();
+  restart_to_notify(fmt::format("PATH='{}':$PATH exec '{}/notify-webhook' /etc/hook", folder,
+                                FAIRLEAD_PACKAGING));
+  EXPECT_EQ(ask("run --notify end -n 'a \"b\"' -- true").errors, "");
+  const std::string sent = read("sent");
+  const std::size_t line = sent.find('\n');
+  EXPECT_TRUE(sent.substr(0, line).ends_with("--data-binary @- --config /etc/hook")) << sent;
+  const json message = json::parse(sent.substr(line), nullptr, false);
+  EXPECT_EQ(message["job"]["name"], "a \"b\"") << sent;
+  EXPECT_EQ(message["job"]["state"], "finished");
+}
+
+TEST_F(RealDaemon, ANotificationThatFailsCostsNothingElse) {
+  restart_to_notify("exit 7");
+  EXPECT_EQ(ask("run --notify end -- true").exit_code, 0);
+  EXPECT_EQ(ask("run --notify end -- true").exit_code, 0);
+}
+
+TEST_F(RealDaemon, WithoutACommandForNotificationsTheyAreRefused) {
+  const Ended ended = ask("submit --notify end -- true");
+  EXPECT_NE(ended.errors.find("this daemon sends no notifications"), std::string::npos)
+      << ended.errors;
+  EXPECT_EQ(ended.exit_code, 2);
+}
+
+TEST_F(RealDaemon, ALimitOfAGroupIsNamed) {
+  const group* const own = ::getgrgid(::getegid());
+  ASSERT_NE(own, nullptr);
+  const std::string name = own->gr_name;
+  EXPECT_EQ(ask("users set-group " + name + " max-gpus 1").errors, "");
+  EXPECT_EQ(ask("submit -g 2 -- true").out, "0\n");
+  stop();
+  start();
+  const std::string why = ask("why 0").out;
+  EXPECT_NE(why.find("when the group " + name + " may have 2 GPUs at once; the limit is 1"),
+            std::string::npos)
+      << why;
+  EXPECT_NE(ask("users").out.find("USERS WITH JOBS"), std::string::npos);
+  EXPECT_EQ(ask("users set-group " + name + " max-gpus 0").errors, "");
+  EXPECT_EQ(ask("logs -f 0").errors, "fairlead: job 0 finished\n");
+  EXPECT_EQ(ask("users set-group no-such max-gpus 1").errors,
+            "fairlead: this machine has no such group: no-such\n");
 }
 
 TEST_F(RealDaemon, AJobGoesOnWithoutItsDaemon) {
