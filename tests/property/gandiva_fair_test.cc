@@ -301,6 +301,17 @@ TEST(GandivaFair, GivesEachOfManyUsersOnFewGpusItsPart) {
   }
 }
 
+// Gangs of a server, and of both servers, among many small jobs: several make room for one. A quantum of the largest is
+// 0.13 GPU-hours.
+TEST(GandivaFair, GivesEachOfManyUsersItsPartWhateverTheirGangs) {
+  std::vector<Sharer> users;
+  for (std::uint32_t user = 0; user < 60; ++user) users.push_back({{1U << user % 4}});
+  const History history = history_of(endless_world("2xV100:4", users));
+  for (UserId user : ids<UserId>(60)) {
+    EXPECT_NEAR(history.gpu_hours(user, {0}, kNineHours), 1.2, 3 * 8 / 60.0) << user.row();
+  }
+}
+
 // Eight of a user's jobs are admitted, and each makes room after a GPU-hour: a round of 40 takes 20
 // h.
 TEST(GandivaFair, GivesEachOfTheManyJobsOfAUserItsTurn) {

@@ -3,6 +3,7 @@
 #include "fairlead/model/step.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace fairlead {
 
@@ -240,40 +241,89 @@ JobId Admission::furthest_ahead(const View& view, JobId newcomer) const {
   double least = turns_behind(view.jobs.user[newcomer]) - 1;
   for (NodeId node : homes_.contended()) {
     if ((view.jobs.types[newcomer] & type_bit(view.cluster.node_type[node])) == 0) continue;
-    for (const StrideClient& client : homes_.node(node).queue) {
-      if (!homes_.has_room(node, view.jobs.gpus[newcomer], client.gpus)) continue;
-      const double behind = turns_behind(view.jobs.user[client.job]);
-      if (behind >= least) continue;
+    const auto consider = [&](JobId job, std::uint32_t on_node) {
+      if (!homes_.has_room(node, view.jobs.gpus[newcomer], on_node)) return;
+      const double behind = turns_behind(view.jobs.user[job]);
+      if (behind >= least) return;
       least = behind;
-      best = client.job;
-    }
+      best = job;
+    };
+    for (const StrideClient& client : homes_.node(node).queue) consider(client.job, client.gpus);
+    for (JobId job : homes_.node(node).spreads)
+      consider(job, homes_.spread(job).need_on(node).gpus);
   }
   return best;
 }
 
-// Lists in kept_ jobs of one node whose places together would do, of users that are more than a turn ahead of the
-// newcomer's. Takes the jobs of a node from the furthest ahead on, and the node where the last one is furthest ahead.
+// Lists in kept_ jobs that together have enough places, on one node, or on several for a gang that is larger than all
+// nodes. Their users are more than a turn ahead of the newcomer's, and users further ahead come first. Types are mixed
+// only if none has enough GPUs, as by HomeChoice.
 void Admission::list_several_ahead(const View& view, JobId newcomer) {
+  if (view.jobs.closeness[newcomer].required != kAnywhere)
+    return;  // its nodes must be near each other
   const std::uint32_t gpus = view.jobs.gpus[newcomer];
-  double least = turns_behind(view.jobs.user[newcomer]) - 1;
-  std::vector<std::pair<double, StrideClient>> ahead;
-  for (NodeId node : homes_.contended()) {
-    if ((view.jobs.types[newcomer] & type_bit(view.cluster.node_type[node])) == 0) continue;
-    ahead.clear();
-    for (const StrideClient& client : homes_.node(node).queue) {
-      const double behind = turns_behind(view.jobs.user[client.job]);
-      if (behind < least) ahead.emplace_back(behind, client);
-    }
-    std::ranges::stable_sort(ahead, {}, &std::pair<double, StrideClient>::first);
-    std::uint32_t given = 0;
-    std::size_t count = 0;
-    while (count < ahead.size() && !homes_.has_room(node, gpus, given))
-      given += ahead[count++].second.gpus;
-    if (count == 0 || !homes_.has_room(node, gpus, given)) continue;
-    least = ahead[count - 1].first;
-    kept_.clear();
-    for (std::size_t i = 0; i < count; ++i) kept_.push_back({.job = ahead[i].second.job});
+  const TypeMask types = view.jobs.types[newcomer];
+  std::uint32_t largest = 0;  // node
+  TypeMask large = 0;         // types that have enough GPUs
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+    if ((types & type_bit(type)) == 0) continue;
+    largest = std::max(largest, view.cluster.type_node_gpus_max[type]);
+    if (homes_.gpus_of_type(type) >= gpus) large |= type_bit(type);
   }
+  const double least = turns_behind(view.jobs.user[newcomer]) - 1;
+  std::vector<Place> places;
+  for (NodeId node : ids<NodeId>(homes_.nodes())) {
+    const GpuTypeId type = view.cluster.node_type[node];
+    if (((large == 0 ? types : large) & type_bit(type)) == 0) continue;
+    const std::uint32_t usable = homes_.node(node).usable();
+    Place place = place_on(view, node, gpus > largest ? std::min(gpus, usable) : gpus, least);
+    place.type = large == 0 ? GpuTypeId(0) : type;
+    if (place.gpus > 0) places.push_back(std::move(place));
+  }
+  std::ranges::stable_sort(places, {}, &Place::behind);
+  std::vector<std::uint32_t> found(homes_.types());
+  const auto last = std::ranges::find_if(
+      places, [&](const Place& place) { return (found[place.type.row()] += place.gpus) >= gpus; });
+  if (last == places.end()) return;
+  for (auto place = places.begin(); place <= last; ++place) {
+    if (place->type != last->type) continue;
+    for (JobId job : place->jobs) kept_.push_back({.job = job});
+  }
+  std::ranges::sort(kept_, {}, &Kept::job);  // a job may have slices of several of these nodes
+  const auto twice = std::unique(kept_.begin(), kept_.end(),
+                                 [](const Kept& a, const Kept& b) { return a.job == b.job; });
+  kept_.erase(twice, kept_.end());
+}
+
+// Takes the jobs from the furthest ahead on, until that many GPUs have room. Without jobs: there is room already; without
+// GPUs: there would not be enough.
+Admission::Place Admission::place_on(const View& view, NodeId node, std::uint32_t gpus,
+                                     double least) const {
+  struct Candidate {
+    double behind;
+    std::uint32_t gpus;
+    JobId job;
+  };
+  std::vector<Candidate> ahead;
+  const auto add = [&](JobId job, std::uint32_t on_node) {
+    const double behind = turns_behind(view.jobs.user[job]);
+    if (behind < least) ahead.push_back({behind, on_node, job});
+  };
+  for (const StrideClient& client : homes_.node(node).queue) add(client.job, client.gpus);
+  for (JobId job : homes_.node(node).spreads) add(job, homes_.spread(job).need_on(node).gpus);
+  std::ranges::stable_sort(ahead, {}, &Candidate::behind);
+  Place place;
+  place.behind = -std::numeric_limits<double>::infinity();
+  place.gpus = gpus;
+  std::uint32_t given = 0;
+  for (const Candidate& candidate : ahead) {
+    if (homes_.has_room(node, gpus, given)) break;
+    given += candidate.gpus;
+    place.behind = candidate.behind;
+    place.jobs.push_back(candidate.job);
+  }
+  if (!homes_.has_room(node, gpus, given)) return {};
+  return place;
 }
 
 // --- Saving and loading -----------------------------------------------------------------------

@@ -9,7 +9,7 @@
 //                   place of a job of its user in a higher class.
 //   among users     the user that is furthest behind comes first. If a user without an admitted
 //                   job finds no room, a job of the user that is furthest ahead makes room; or
-//                   several of one node, if no single place is large enough for a gang.
+//                   several of the same nodes, if no single place is large enough for a gang.
 // The admitted jobs of a group never exceed its quota in GPUs, so neither do its running jobs. If
 // the quota has no room for a user, jobs of users in the group that are further ahead make room.
 //
@@ -18,7 +18,7 @@
 //
 // put, remove, consider: O(log users). let_in: finding a home for each admitted job, and for one
 // more. rotate: O(jobs outside); for each user with too little room for its jobs outside, O(its admitted
-// jobs, and a logarithm); for each user that needs room made, O(jobs on contended nodes, and a logarithm).
+// jobs, and a logarithm); for each user that needs room made, O(jobs in homes, and a logarithm).
 #pragma once
 
 #include "fairlead/base/archive.h"
@@ -80,6 +80,14 @@ class Admission {
     JobId job;
   };
 
+  // Jobs of a node that together make room there.
+  struct Place {
+    double behind = 0;  // turns of the user that is least ahead
+    GpuTypeId type;
+    std::uint32_t gpus = 0;
+    std::vector<JobId> jobs;
+  };
+
   static std::size_t class_of(const View& view, JobId job);
   std::size_t list(const View& view, JobId job) const;
   JobId first(UserId user) const;
@@ -94,6 +102,7 @@ class Admission {
   bool make_room(const View& view, const PutOut& put_out);
   JobId furthest_ahead(const View& view, JobId newcomer) const;
   void list_several_ahead(const View& view, JobId newcomer);
+  Place place_on(const View& view, NodeId node, std::uint32_t gpus, double least) const;
   double turns_behind(UserId user) const;
 
   const Options options_;

@@ -340,6 +340,21 @@ TEST(Rotation, AGangWhoseUserHasNoJobInTakesThePlacesOfSeveral) {
   EXPECT_TRUE(gate.is_in(JobId(3)));
 }
 
+TEST(Rotation, AGangOfSeveralNodesTakesPlacesOnEach) {
+  // Each node keeps two GPUs' worth.
+  Gate gate("2xV100:1", {1, 1, 1, 1, 1}, 1);
+  for (std::size_t user = 0; user < 4; ++user) gate.come(UserId(user), 1);
+  gate.let_in();
+  const JobId gang = gate.come(UserId(4), 2);
+  for (JobId job : ids<JobId>(2)) gate.run(job);
+  gate.wait(Town::kQuantum + Town::kQuantum);
+  gate.rotate();
+  EXPECT_EQ(gate.moved_out, 2);
+  EXPECT_TRUE(gate.is_in(gang));
+  EXPECT_TRUE(gate.is_in(JobId(2)));
+  EXPECT_TRUE(gate.is_in(JobId(3)));
+}
+
 // --- Saving and loading -----------------------------------------------------------------------
 
 TEST(Admission, IsSavedAndLoaded) {
