@@ -209,6 +209,14 @@ Status put_moves(const Flags& flags, json& request) {
   return {};
 }
 
+// Puts texts that the daemon reads, unless they are empty.
+void put_texts(const Flags& flags, json& request) {
+  for (const auto& [field, text] :
+       {std::pair("priority", &flags.priority), {"notify", &flags.notify}}) {
+    if (!text->empty()) request[field] = *text;
+  }
+}
+
 Result<std::string> present_folder() {
   std::error_code error;
   std::string folder = std::filesystem::current_path(error).string();
@@ -239,8 +247,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   if (!flags.types.empty()) request["types"] = flags.types;
   FL_TRY(put_moves(flags, request));
   FL_TRY(put_spans(flags, request));
-  if (!flags.priority.empty()) request["priority"] = flags.priority;
-  if (!flags.notify.empty()) request["notify"] = flags.notify;
+  put_texts(flags, request);
   if (flags.has_no_hook) request["hook"] = false;
   const std::string name = !flags.name.empty()    ? flags.name
                            : !flags.model.empty() ? flags.model
