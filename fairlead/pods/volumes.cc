@@ -258,6 +258,16 @@ std::optional<std::vector<VolumeRequest>> Volumes::needs(const User& user, const
   return found;
 }
 
+std::optional<bool> Volumes::admits(const KubeName& name, const Claim& claim,
+                                    const Node& node) const {
+  const std::string* const its = claim.is_bound ? &claim.volume : reserved(name, claim.uid);
+  const auto volume = its == nullptr ? volumes_.end() : volumes_.find(*its);
+  if (volume != volumes_.end()) return labels_admit(volume->second.reach, node);
+  if (claim.is_bound) return false;
+  if (!claim.node.empty()) return claim.node == node.name;
+  return std::nullopt;
+}
+
 // Adds the request for one claim, unless it was made. Returns false if the pod cannot be on the node.
 bool Volumes::add_need(const User& user, const UsedClaim& used, const Node& node,
                        VolumeChoices& choices, std::vector<VolumeRequest>& found) const {
@@ -266,11 +276,7 @@ bool Volumes::add_need(const User& user, const UsedClaim& used, const Node& node
   const Claim* const claim = is_to_come ? nullptr : find(user.name_space, used.name);
   if (claim == nullptr && !is_to_come) return false;
   if (claim != nullptr) {
-    const std::string* const its = claim->is_bound ? &claim->volume : reserved(name, claim->uid);
-    const auto volume = its == nullptr ? volumes_.end() : volumes_.find(*its);
-    if (volume != volumes_.end()) return labels_admit(volume->second.reach, node);
-    if (claim->is_bound) return false;
-    if (!claim->node.empty()) return claim->node == node.name;
+    if (const auto known = admits(name, *claim, node)) return *known;
   }
   const ClaimAsks& asks = claim == nullptr ? used.asks : claim->asks;
   const Class* const storage = class_of(asks);

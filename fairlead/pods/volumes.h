@@ -91,6 +91,8 @@ class Volumes {
   const std::string* reserved(const KubeName& claim, const std::string& uid) const;
   const std::string* smallest(const ClaimAsks& asks, const Node& node,
                               const std::set<std::string>& taken) const;
+  // Returns whether the node can have the volume that the claim has, or that is made for it; nothing: there is none yet.
+  std::optional<bool> admits(const KubeName& name, const Claim& claim, const Node& node) const;
   bool add_need(const User& user, const UsedClaim& used, const Node& node, VolumeChoices& choices,
                 std::vector<VolumeRequest>& found) const;
 

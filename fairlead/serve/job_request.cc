@@ -182,6 +182,21 @@ Status read_streams(const Fields& fields, Submission& submission) {
   return {};
 }
 
+// Reads the end of an idle job, the priority, the notification and the hook.
+Status read_services(const json& object, const Fields& fields, Submission& submission) {
+  FL_TRY_ASSIGN(idle_end, span_of(object, "idle_end_s"));
+  if (idle_end.ms > 0 && idle_end < kIdleMin)
+    return input_error("idle_end_s must be at least {}", kIdleMin.ms / 1000);
+  FL_TRY_ASSIGN(priority, fields.priority());
+  FL_TRY_ASSIGN(notify, fields.notify());
+  FL_TRY_ASSIGN(has_hook, fields.flag("hook", true));
+  submission.idle_end = idle_end;
+  submission.priority = priority;
+  submission.notify = notify;
+  submission.has_hook = has_hook;
+  return {};
+}
+
 Result<Submission> parse_submission_of(const json& object) {
   const Fields fields(object);
   Submission submission;
@@ -202,22 +217,13 @@ Result<Submission> parse_submission_of(const json& object) {
   FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
   FL_TRY_ASSIGN(retries, fields.number("retries", 0, 0, kRetriesMax));
   FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
-  FL_TRY_ASSIGN(idle_end, span_of(object, "idle_end_s"));
-  if (idle_end.ms > 0 && idle_end < kIdleMin)
-    return input_error("idle_end_s must be at least {}", kIdleMin.ms / 1000);
-  submission.idle_end = idle_end;
-  FL_TRY_ASSIGN(priority, fields.priority());
-  submission.priority = priority;
-  FL_TRY_ASSIGN(notify, fields.notify());
-  submission.notify = notify;
-  FL_TRY_ASSIGN(has_hook, fields.flag("hook", true));
-  submission.has_hook = has_hook;
   submission.command = std::move(command);
   submission.environment = std::move(environment);
   submission.umask = umask;
   submission.processes = processes;
   submission.retries = retries;
   submission.limit = limit;
+  FL_TRY(read_services(object, fields, submission));
   FL_TRY(read_streams(fields, submission));
   FL_TRY(read_tasks(object, fields, submission));
   return submission;
