@@ -320,7 +320,8 @@ void StartConditions::update_groups() {
   std::vector<GroupLimit> limits;
   std::vector<GroupedUser> grouped;
   for (Group& group : groups()) limits.push_back(std::move(group.limit));
-  for (const auto& [id, user] : users_) {
+  for (const auto& entry : users_) {
+    const User& user = entry.second;
     if (user.groups.empty()) continue;
     GroupedUser& one = grouped.emplace_back();
     one.jobs = ordered_jobs(user);
