@@ -83,6 +83,23 @@ Result<double> over_bound(const PublishedClaim& claim, const RunFigures& run,
   return ours / *best;
 }
 
+// The share of the running time is not proportional to the lost time: 9 hours lost to 1 of computing are a share of 0.9,
+// and 1 hour lost is one of 0.5.
+Result<Value> communication_overhead(const PublishedClaim& claim, const RunFigures& run,
+                                     const RunFigures* against) {
+  constexpr std::string_view kShare = "comm_time_share";
+  const auto overhead_of = [](double share) { return share / (1 - share); };
+  FL_TRY_ASSIGN(ours, number_at(run, std::string(kShare)));
+  FL_TRY_ASSIGN(theirs, against == nullptr ? Result<double>(0.5)  // an overhead of 1
+                                           : number_at(*against, std::string(kShare)));
+  if (theirs == 0) return run_error("a ratio to nothing: {}", kShare);
+  Value value{.number = overhead_of(ours) / overhead_of(theirs)};
+  const auto best = best_of(kShare, run);
+  if (best && claim.bound == Bound::kAtMost)
+    value.possible = overhead_of(*best) / overhead_of(theirs);
+  return value;
+}
+
 Result<double> window_jct(const PublishedClaim& claim, const RunFigures& run,
                           const RunFigures* /*against*/) {
   const auto jobs = static_cast<std::int64_t>(run.jct_h.size());
@@ -269,6 +286,10 @@ constexpr ClaimFigure kFigures[] = {
     {"over_bound", "", 3, kSummary, "key", "",
      "`jct_avg_s`, `makespan_s` or `gpu_utilization` of summary.json / the bound for any policy",
      &number<&over_bound>},
+    {"communication_overhead", "", 3, kSummary, "", "against",
+     "GPU time lost to communication / GPU time of computing; with `against`, its ratio to the "
+     "other policy's",
+     &communication_overhead},
     {"window_jct", "h", 2, kJobTimes, "first_job last_job", "user",
      "mean JCT of the jobs, with `user` of that user's jobs, at these positions in the trace, "
      "counted from 1, both included; the claim is skipped if one of them did not finish",

@@ -103,6 +103,20 @@ TEST(Figures, OverTheirBoundsSayHowFarTheBestCanBe) {
   EXPECT_EQ(error_of(claim, run, nullptr), "no bound is known of queue_avg_s");
 }
 
+TEST(Figures, OfCommunicationAreOverheads) {
+  PublishedClaim claim = claim_of("communication_overhead");
+  claim.bound = Bound::kAtMost;
+  RunFigures ours;
+  ours.summary = {{"comm_time_share", 0.5}, {"bounds/comm_time_share_lower", 0.2}};
+  RunFigures theirs;
+  theirs.summary = {{"comm_time_share", 0.9}};
+  EXPECT_DOUBLE_EQ(number(claim, ours, nullptr), 1);        // an hour lost for each of computing
+  EXPECT_DOUBLE_EQ(number(claim, ours, &theirs), 1.0 / 9);  // nine hours are lost there
+  EXPECT_DOUBLE_EQ(*claim.figure->measure(claim, ours, &theirs)->possible, 0.25 / 9);
+  EXPECT_EQ(error_of(claim, RunFigures{}, nullptr),
+            "summary.json has no such number: comm_time_share");
+}
+
 TEST(Figures, OfTheSummaryAreGivenInHours) {
   PublishedClaim claim = claim_of("summary_h");
   claim.key = "makespan_s";
