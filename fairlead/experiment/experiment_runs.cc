@@ -88,7 +88,7 @@ class Runs {
   // Runs policies with more seeds, in the cases in which a verdict needs them. Returns false if none does.
   Result<bool> run_more(const std::vector<std::vector<Judgement>>& outcomes,
                         const ObserveRuns& observe);
-  // Returns the seeds of the policies that have most of them.
+  // Returns the seeds of the policy that has most of them.
   std::vector<std::uint64_t> seeds() const;
 
   // Returns the verdicts by claim, then case.

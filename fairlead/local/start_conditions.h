@@ -1,5 +1,6 @@
 // The conditions under which jobs may have GPUs: their users' holds, the jobs that they start after, the order and the
-// limit of each user's jobs (local/start_order.h), and the limits of groups (local/group_order.h). A job that does not meet them is held.
+// limit of each user's jobs (local/start_order.h), and the limits of groups (local/group_order.h). A job that does not
+// meet them is held.
 //
 // Nothing else holds jobs, except the engine after a failed start. So the journal has the effect of all conditions, and
 // the conditions follow from the files of the submissions, the limits and the tables, also after a restart
