@@ -205,6 +205,7 @@ std::vector<StartConditions::Group> StartConditions::groups() const {
     Group& group = groups.emplace_back();
     group.limit = {.name = name, .gpus_max = group_limits_.gpus_max(name)};
     for (const auto& [id, user] : users_) {
+      if (id.row() >= tables_.users.size()) continue;  // its first job is in the next batch
       if (std::ranges::find(user.groups, name) != user.groups.end()) group.users.push_back(id);
     }
   }
@@ -279,6 +280,12 @@ void StartConditions::update(Time now) {
     user.rests_until = {};
     users_due_.insert(id);
   }
+  if (std::exchange(has_ends_, false)) {
+    for (const JobId job : dependent_) {
+      due_.insert(job);
+      on_change(job);  // it takes part in its user's order once its conditions are met
+    }
+  }
   for (const UserId id : std::exchange(users_due_, {})) {
     User& user = users_.at(id);
     update_order(now, user);
@@ -286,7 +293,6 @@ void StartConditions::update(Time now) {
     groups_due_ = groups_due_ || !user.groups.empty();
   }
   if (std::exchange(groups_due_, false)) update_groups();
-  if (std::exchange(has_ends_, false)) due_.insert(dependent_.begin(), dependent_.end());
   for (const JobId job : std::exchange(due_, {})) judge(job);
   tried_now_.clear();
 }

@@ -268,6 +268,37 @@ TEST(MaxGpus, AJobInALimitedGroupStartsAsOneOfAnotherUserEnds) {
   EXPECT_EQ(daemon.state(bobs), "finished");
 }
 
+TEST(MaxGpus, AJobAfterOneOfAnotherUserCountsOnceThatHasEnded) {
+  for (const char* what : {"/v1/users/user1000", "/v1/groups/lab"}) {
+    SimDaemon daemon("fifo", "4xV100");
+    daemon.io.machine().add_to_group(kAnn, "lab");
+    EXPECT_EQ(daemon.ask("PUT", what, {{"max_gpus", 1}}, kRoot).status, 200);
+    const std::size_t bobs = daemon.submit({"work", "5000"}, 1, kBob);
+    const std::size_t wide = daemon.submit({"work", "5000"}, 2, kAnn, {{"after", {bobs}}});
+    const Time end = Time{} + seconds(10);
+    daemon.io.hang_up(daemon.io.connect({}), end - daemon.io.time());  // an event then
+    while (daemon.io.time() < end) {
+      ASSERT_TRUE(daemon.server->step().value_or(false));
+      EXPECT_NE(daemon.server->tables().jobs.state[JobId(wide)], JobState::kRunning) << what;
+    }
+    EXPECT_EQ(daemon.state(bobs), "finished");
+    EXPECT_EQ(daemon.state(wide), "held") << what;
+  }
+}
+
+TEST(MaxGpus, UsersAreListedBesideTheFirstJobOfAMemberOfALimitedGroup) {
+  SimDaemon daemon("fifo", "4xV100");
+  for (const std::uint32_t uid : {kAnn, kBob}) daemon.io.machine().add_to_group(uid, "lab");
+  EXPECT_EQ(daemon.ask("PUT", "/v1/groups/lab", {{"max_gpus", 1}}, kRoot).status, 200);
+  daemon.submit({"work", "5000"});
+  const json job = {{"command", {"work", "5000"}}, {"folder", "/data"}, {"gpus", 1}};
+  const ConnectionId bobs = daemon.io.connect({.uid = kBob, .gid = kBob});
+  daemon.io.client_send(bobs, http_request("POST", "/v1/jobs", job.dump()), {});
+  daemon.ask("GET", "/v1/users");  // answered while bob's job is in the next batch
+  EXPECT_EQ(json::parse(daemon.ask("GET", "/v1/users").body)["groups"][0]["users"],
+            json({"user1000", "user1001"}));
+}
+
 TEST(MaxGpus, TheCopiesOfAJobCountTogether) {
   SimDaemon daemon("hadare", "1xV100,1xK80,1xT4");
   EXPECT_EQ(limit(daemon, "user1000", 2), 200);

@@ -84,6 +84,19 @@ TEST_F(SimulateTest, RejectsAJobThatItsPolicyCanNeverPlace) {
   }
 }
 
+// A measured speed may be anything. An auction waits for a faster place only if that is a closer one.
+TEST_F(SimulateTest, AGangRunsThatWouldBeFasterOnMoreNodes) {
+  write("jobs.csv", "job,gpus,submit_s,duration_s,model\na,2,0,100,odd\n");
+  write("odd.yaml",
+        "models:\n  - {name: odd, rates: {V100: [{gpus: 2, consolidated: 0.1, spread: 2}]}}\n");
+  for (const std::string policy : {"hadar", "hadare", "fairlead"}) {
+    const Ended ended = fairlead(
+        "simulate --cluster 2xV100:2 --trace jobs.csv --out out --set models=odd.yaml --policy " +
+        policy);
+    EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+  }
+}
+
 // The gang needs a node that stays down.
 TEST_F(SimulateTest, ReportsJobsThatCanNeverRun) {
   write("jobs.csv", "job,gpus,submit_s,duration_s\na,8,1,10\nb,1,1,10\n");

@@ -234,11 +234,10 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
   const JobKinds::Speeds& speeds = kinds_.speeds(view, plan, job, gpus);
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
     const std::array<double, kTiers> rates = rates_of(view, bidder, speeds, type);
-    double best = 0;
-    for (std::size_t tier = 0; tier < kTiers && bid.task_gpus == 1; ++tier) {
-      if (gpus <= reach_[type][tier]) best = std::max(best, rates[tier]);
-    }
-    for (double here : rates) {
+    double best = 0;  // of the tiers so far: nobody moves on to a wider one
+    for (std::size_t tier = 0; tier < kTiers; ++tier) {
+      const double here = rates[tier];
+      if (bid.task_gpus == 1 && gpus <= reach_[type][tier]) best = std::max(best, here);
       const bool is_faster =
           plan.has_gang(job) && present_types == type_bit(type) && here > rate_there;
       const double saved_s =
