@@ -55,7 +55,7 @@ class StartConditions : public RecordSink {
   const GpuLimits& limits() const { return limits_; }
   struct Group {
     GroupLimit limit;
-    std::vector<UserId> users{};  // of the tables, that have jobs here
+    std::vector<UserId> users{};  // users in the tables that have jobs here
   };
   // Returns the groups with a limit, by name. The groups of a user are looked up when the user's first job comes, when the
   // limit of a group is set, and when the daemon starts. O(groups x users).

@@ -234,7 +234,7 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
   const JobKinds::Speeds& speeds = kinds_.speeds(view, plan, job, gpus);
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
     const std::array<double, kTiers> rates = rates_of(view, bidder, speeds, type);
-    double best = 0;  // of the tiers so far: nobody moves on to a wider one
+    double best = 0;  // the best rate so far: jobs move on to closer tiers only
     for (std::size_t tier = 0; tier < kTiers; ++tier) {
       const double here = rates[tier];
       if (bid.task_gpus == 1 && gpus <= reach_[type][tier]) best = std::max(best, here);
