@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <csignal>
 #include <dlfcn.h>
 
 namespace fairlead {
@@ -45,6 +46,23 @@ struct Utilization {  // nvmlUtilization_t
   unsigned memory;
 };
 
+// Blocks all signals of this thread, and so of the threads that the library starts meanwhile. The driver's library keeps
+// threads; one without the mask would take the daemon's SIGTERM, which then ends the daemon.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 // NVML loaded at run time; its handles and results are plain C.
 class Library : public Nvml {
  public:
@@ -78,6 +96,7 @@ class Library : public Nvml {
   }
 
   std::vector<Gpu> gpus() override {
+    const BlockedSignals blocked;
     unsigned count = 0;
     if (count_(&count) != kSuccess) return {};
     std::vector<Gpu> gpus;
@@ -168,6 +187,7 @@ class Library : public Nvml {
 }  // namespace
 
 Result<std::unique_ptr<Nvml>> Nvml::load(const std::string& path) {
+  const BlockedSignals blocked;
   auto library = std::make_unique<Library>(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
   FL_TRY(library->open(path));
   return library;

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 namespace fairlead {
@@ -33,6 +35,22 @@ class NvmlTest : public testing::Test {
  private:
   std::string file_;
 };
+
+// SIGTERM goes to any thread of the process that does not block it.
+TEST_F(NvmlTest, ThreadsOfTheLibraryTakeNoSignals) {
+  say("gpu GPU-a 0 A\n");
+  load();
+  std::vector<std::string> blocked;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (thread.path().filename() == std::to_string(::getpid())) continue;
+    std::ifstream status(thread.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("SigBlk:")) blocked.push_back(line.substr(7));
+  }
+  ASSERT_FALSE(blocked.empty());
+  for (const std::string& mask : blocked)
+    EXPECT_NE(std::stoull(mask, nullptr, 16) >> (SIGTERM - 1) & 1, 0U) << mask;
+}
 
 TEST_F(NvmlTest, NamesTheGpusInTheirOrder) {
   say("gpu GPU-a 0 NVIDIA A100-SXM4-80GB\ngpu GPU-b 0 Tesla V100-PCIE-16GB\n");

@@ -6,13 +6,17 @@
 //   remap UUID                      a row of its memory could not be remapped
 //   fail FUNCTION CODE [UUID]       the function returns that error, for that GPU or for all
 //
-// Without the file, nvmlInit_v2 fails as if the driver were not loaded.
+// Without the file, nvmlInit_v2 fails as if the driver were not loaded. As NVIDIA's library does, it starts a thread that
+// stays.
 
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -116,7 +120,18 @@ struct Utilization {
 // Named by NVIDIA. NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 
-int nvmlInit_v2() { return driver().failure_of("nvmlInit_v2"); }
+int nvmlInit_v2() {
+  static const bool has_thread = [] {
+    std::promise<void> runs;
+    std::thread([&runs] {
+      runs.set_value();
+      while (true) ::pause();
+    }).detach();
+    runs.get_future().wait();
+    return true;
+  }();
+  return has_thread ? driver().failure_of("nvmlInit_v2") : kDriverNotLoaded;
+}
 int nvmlShutdown() { return 0; }
 
 int nvmlDeviceGetCount_v2(unsigned* count) {

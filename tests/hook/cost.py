@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Measures the hook's cost on a loop of steps of about 1 ms.
 
-    cost.py [--torch fake|real] [--blocks N] [--work N]
+    cost.py [--torch fake|real] [--device cpu|cuda] [--blocks N] [--work N]
 
 Blocks of steps with and without the hook alternate in one process, so that other load on the machine meets both. Prints
 the processor time of a step in each kind of block (the fastest tenth of blocks, which other load delays least), and the
 time of a line, which is written once a second. `fake` is the stand-in of tests/hook/fake; `real` is the torch of this
-Python."""
+Python. On a GPU, a step trains a small model, and the time of a block is that until the GPU has finished."""
 
 import argparse
 import os
@@ -22,8 +22,8 @@ LOOP = """
 import statistics, time, torch, zlib
 import torch.optim.optimizer as module
 import fairlead_steps
-optimizer = torch.optim.SGD({parameters})
-kind, work = type(optimizer), bytes({work})  # a checksum allocates nothing, so it does not depend on the hook
+{prepare}
+kind = type(optimizer)
 hooks = getattr(module, "_global_optimizer_post_hooks", None) or getattr(module, "hooks", None)
 if hasattr(module, "register_optimizer_step_post_hook"):
     kept = hooks.copy()
@@ -37,11 +37,12 @@ else:
         kind.step = with_hook if on else without
 def block(on):
     switch(on)
-    start = time.process_time()
+    start = {clock}()
     for step in range({steps}):
-        zlib.crc32(work)
+        {work}
         optimizer.step()
-    return (time.process_time() - start) / {steps} * 1e6
+    {finish}
+    return ({clock}() - start) / {steps} * 1e6
 times = {{False: [], True: []}}
 for i in range({blocks}):
     for on in ((False, True), (True, False))[i % 2]:
@@ -58,9 +59,28 @@ print(f"torch {{getattr(torch, '__version__', 'stand-in')}}: a step takes {{off:
 """
 
 
+# A checksum allocates nothing, so its time does not depend on the hook.
+ON_CPU = {
+    "prepare": "optimizer, data = torch.optim.SGD(PARAMETERS), bytes(BYTES)",
+    "clock": "time.process_time",
+    "work": "zlib.crc32(data)",
+    "finish": "",
+}
+ON_GPU = {
+    "prepare": """
+model = torch.nn.Sequential(*(torch.nn.Linear(1024, 1024) for layer in range(8))).cuda()
+optimizer, data = torch.optim.SGD(model.parameters(), lr=0.1), torch.randn(512, 1024, device="cuda")
+""",
+    "clock": "time.perf_counter",
+    "work": "optimizer.zero_grad(); model(data).square().mean().backward()",
+    "finish": "torch.cuda.synchronize()",
+}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--torch", choices=("fake", "real"), default="fake")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--blocks", type=int, default=80)
     parser.add_argument("--work", type=int, default=4_000_000, help="bytes of a checksum before a step")
     given = parser.parse_args()
@@ -70,7 +90,9 @@ def main():
         pathlib.Path(folder, "steps").touch()
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path), "FAIRLEAD_PROGRESS": f"{folder}/progress",
                                     "OMP_NUM_THREADS": "1"}
-        script = LOOP.format(parameters=parameters, work=given.work, steps=STEPS, blocks=given.blocks)
+        parts = ON_GPU if given.device == "cuda" else ON_CPU
+        prepare = parts["prepare"].replace("PARAMETERS", parameters).replace("BYTES", str(given.work))
+        script = LOOP.format(**parts | {"prepare": prepare}, steps=STEPS, blocks=given.blocks)
         sys.exit(subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode)
 
 
