@@ -11,6 +11,8 @@
 #include "fairlead/model/unknown_speed.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace fairlead {
@@ -28,17 +30,20 @@ class TypeRatios {
   double against_mean(GpuTypeId of) const;
 
  private:
+  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
+
   struct Gains {
-    double log_sum = 0;
-    double models = 0;
+    std::int64_t log_units = 0;  // sum
+    std::int64_t models = 0;
   };
   std::size_t pair(std::size_t of, std::size_t on) const { return of * types_ + on; }
-  void count(std::size_t profile, std::size_t type, double models);
+  void count(std::size_t profile, std::size_t type, int times);
 
   const Cluster& cluster_;
   const std::size_t types_;
   std::vector<Gains> gains_;  // by pair
-  std::vector<double> logs_;  // logarithms of speeds, by profile and product; NaN: not known
+  std::vector<std::int64_t>
+      logs_;  // logarithms of speeds, by profile and product; kUnknown: not known
 };
 
 }  // namespace fairlead

@@ -24,6 +24,11 @@ TEST(Torture, APolicyRemembersWhatCameBeforeASkip) {
 }
 
 // It stays for a while after its last read if the disk is slow.
+// A new daemon must not measure it either.
+TEST(Torture, ARunThatStartsAndStopsInOneInstantIsNotMeasured) {
+  EXPECT_EQ(torture(6262237, {}).problem, "");
+}
+
 TEST(Torture, NoClientIsLateForADaemonThatLeaves) { EXPECT_EQ(torture(3521, {}).problem, ""); }
 
 TEST(Torture, ASeedIsOneWorld) {
