@@ -19,7 +19,7 @@ Cluster three_types() { return *parse_cluster_shorthand("1xA:4,1xB:4,1xC:8"); }
 const GpuFactors kFactors{
     .source = "test", .types = {{.gpu_type = "A", .factor = 1}, {.gpu_type = "B", .factor = 4}}};
 
-constexpr double kRounding = 1e-11;  // of logarithms
+constexpr double kRounding = 1e-11;  // that logarithms in units of 1e-12 allow
 
 TEST(TypeRatios, AreOneWhereNothingTellsOfThem) {
   const Cluster cluster = three_types();
