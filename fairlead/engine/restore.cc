@@ -27,15 +27,11 @@ void Engine::restore_wakes(std::span<const Time> wakes) {
 
 // Applies a record to the tables, the plan, and the known speeds and work.
 void Engine::restore(const Record& record) {
-  // As in step(), the clock moves before the first record of an instant: a run that starts and stops in one instant is
-  // not measured.
-  if (record.t > now_) {
-    known_.set_now(record.t);
-    known_work_.set_now(record.t);
-  }
   now_ = decided_ = record.t;
   // Retries that were due are in the journal as Released, or were obsolete.
   while (!retries_.empty() && retries_.top().first <= now_) retries_.pop();
+  known_.set_now(now_);
+  known_work_.set_now(now_);
   const auto lose = [&](JobId job, Duration lost) {
     if (jobs_.state[job] != JobState::kRunning) return;
     plan_.world_took_away(job);

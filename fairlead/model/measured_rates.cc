@@ -92,6 +92,7 @@ void MeasuredRates::change(std::size_t row) {
 }
 
 void MeasuredRates::set_now(Time now) {
+  if (now == now_) return;  // a recovery sets the clock for each record, a run once an instant
   now_ = now;
   while (!due_.empty() && due_.top().first <= now) {
     const auto [due, job] = due_.top();

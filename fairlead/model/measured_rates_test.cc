@@ -61,6 +61,18 @@ TEST_F(MeasuredRatesTest, OfARunThatIsCutShorterAreNot) {
   EXPECT_EQ(rate(70, gang(2)), 0.5);
 }
 
+// A live world measures from the first moment on, and a recovery sets the clock for each record.
+TEST(MeasuredRates, OfARunThatEndsInTheInstantOfItsStartAreNot) {
+  MeasuredRates rates{Duration{}, std::nullopt};
+  rates.set_now(at(5));
+  rates.on_run_begin(kJob, gang(2), Rate::of(0.5));
+  rates.on_start(kJob, {});
+  rates.set_now(at(5));
+  rates.on_run_end(kJob);
+  rates.set_now(at(6));
+  EXPECT_EQ(rates.rate(gang(2)), std::nullopt);
+}
+
 TEST_F(MeasuredRatesTest, OfAStartThatIsNotConfirmedAreNot) {
   rates.on_run_begin(kJob, gang(2), Rate::one());
   EXPECT_EQ(rate(1000, gang(2)), -1);
