@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tries whether NVIDIA's driver can take a training job off its GPU and put it back, without the job's help.
 
-    cuda_checkpoint.py [--gb 1,4,16] [--fraction 0.7] [--swaps 10] [--framework torch|jax]
+    cuda_checkpoint.py [--gb 1,4,16] [--fraction 0.7] [--swaps 10] [--steps 4000] [--framework torch|jax]
 
 Needs a GPU, its driver from 570 on, and PyTorch or JAX. Prints
 
@@ -21,30 +21,10 @@ import sys
 import time
 
 GB = 10**9
-RUNNING, LOCKED, CHECKPOINTED = 0, 1, 2  # CUprocessState
+RUNNING, CHECKPOINTED = 0, 2  # CUprocessState
 LOCK_TIMEOUT_MS = 10_000
-LOSSES = 40  # that a job prints; the last line is a checksum of its memory
-TORCH = """
-import sys, torch
-gb, steps = float(sys.argv[1]), int(sys.argv[2])
-torch.manual_seed(1)
-torch.use_deterministic_algorithms(True)
-ballast = torch.empty(int(gb * 1e9 / 4), dtype=torch.int32, device="cuda")
-for i, part in enumerate(ballast.split(1 << 28)):
-    part.random_(generator=torch.Generator("cuda").manual_seed(i))
-model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.GELU(), torch.nn.Linear(4096, 1024)).cuda()
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-print("ready", flush=True)
-for step in range(steps):
-    x = torch.randn(512, 1024, device="cuda")
-    loss = (model(x) - x.roll(1, 1)).square().mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    if step % (steps // LOSSES) == 0:
-        print(step, loss.item().hex(), flush=True)
-print("sum", sum(int(part.sum(dtype=torch.int64)) for part in ballast.split(1 << 28)), flush=True)
-"""
+LINES = 42  # that a job prints: "ready", 40 losses, a checksum of its memory
+TRAIN = pathlib.Path(__file__).resolve().parent.parent / "tests/live/gpu_train.py"
 JAX = """
 import os, sys
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
@@ -63,14 +43,14 @@ print("ready", flush=True)
 for step in range(steps):
     key, part = jax.random.split(key)
     w, loss = train(w, part)
-    if step % (steps // LOSSES) == 0:
-        print(step, float(loss).hex(), flush=True)
+    if step % (steps // 40) == 0:
+        print("loss", float(loss).hex(), flush=True)
 print("sum", int(ballast.sum()), flush=True)
 """
 
 
 class Driver:
-    """The calls of libcuda that act on another process. Each returns the seconds that it took."""
+    """The calls of libcuda that act on another process. The four that change it return the seconds that they took."""
 
     def __init__(self):
         self._cuda = ctypes.CDLL("libcuda.so.1")
@@ -113,9 +93,9 @@ class Job:
     """A training process and the lines that it printed."""
 
     def __init__(self, framework, gb, steps):
-        script = {"torch": TORCH, "jax": JAX}[framework].replace("LOSSES", str(LOSSES))
+        script = {"torch": [str(TRAIN)], "jax": ["-c", JAX]}[framework]
         environment = os.environ | {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
-        self.program = subprocess.Popen([sys.executable, "-c", script, str(gb), str(steps)], text=True,
+        self.program = subprocess.Popen([sys.executable, *script, str(gb), str(steps)], text=True,
                                         stdout=subprocess.PIPE, env=environment)
         self.lines = []
 
@@ -130,7 +110,7 @@ class Job:
         self.lines.append(line.strip())
 
     def read_rest(self):
-        while len(self.lines) < LOSSES + 2:
+        while len(self.lines) < LINES:
             self.read_line()
         self.program.wait()
         return self.lines
@@ -161,6 +141,7 @@ def leave(driver, job):
 
 
 def come_back(driver, job):
+    """Puts a job back on its GPU. Returns the seconds of each call."""
     os.kill(job.pid, signal.SIGCONT)
     restore_s = driver.restore(job.pid)
     unlock_s = driver.unlock(job.pid)

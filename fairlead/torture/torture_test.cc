@@ -23,12 +23,12 @@ TEST(Torture, APolicyRemembersWhatCameBeforeASkip) {
   for (const std::uint64_t seed : {101963U, 102293U}) EXPECT_EQ(torture(seed, {}).problem, "");
 }
 
-// It stays for a while after its last read if the disk is slow.
-// A new daemon must not measure it either.
+// By the daemon after it, as by the one that saw it.
 TEST(Torture, ARunThatStartsAndStopsInOneInstantIsNotMeasured) {
   EXPECT_EQ(torture(6262237, {}).problem, "");
 }
 
+// It stays for a while after its last read if the disk is slow.
 TEST(Torture, NoClientIsLateForADaemonThatLeaves) { EXPECT_EQ(torture(3521, {}).problem, ""); }
 
 TEST(Torture, ASeedIsOneWorld) {

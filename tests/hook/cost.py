@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measures the hook's cost on a loop of steps of about 1 ms.
 
-    cost.py [--torch fake|real] [--device cpu|cuda] [--blocks N] [--work N]
+    cost.py [--torch fake|real|gpu] [--blocks N] [--work N]
 
 Blocks of steps with and without the hook alternate in one process, so that other load on the machine meets both. Prints
 the processor time of a step in each kind of block (the fastest tenth of blocks, which other load delays least), and the
 time of a line, which is written once a second. `fake` is the stand-in of tests/hook/fake; `real` is the torch of this
-Python. On a GPU, a step trains a small model, and the time of a block is that until the GPU has finished."""
+Python. `gpu` is the real one on a GPU: a step trains a small model, and the time of a block ends when the GPU has
+finished."""
 
 import argparse
 import os
@@ -79,8 +80,7 @@ optimizer, data = torch.optim.SGD(model.parameters(), lr=0.1), torch.randn(512, 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--torch", choices=("fake", "real"), default="fake")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--torch", choices=("fake", "real", "gpu"), default="fake")
     parser.add_argument("--blocks", type=int, default=80)
     parser.add_argument("--work", type=int, default=4_000_000, help="bytes of a checksum before a step")
     given = parser.parse_args()
@@ -90,7 +90,7 @@ def main():
         pathlib.Path(folder, "steps").touch()
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path), "FAIRLEAD_PROGRESS": f"{folder}/progress",
                                     "OMP_NUM_THREADS": "1"}
-        parts = ON_GPU if given.device == "cuda" else ON_CPU
+        parts = ON_GPU if given.torch == "gpu" else ON_CPU
         prepare = parts["prepare"].replace("PARAMETERS", parameters).replace("BYTES", str(given.work))
         script = LOOP.format(**parts | {"prepare": prepare}, steps=STEPS, blocks=given.blocks)
         sys.exit(subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode)
