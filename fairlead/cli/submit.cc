@@ -36,7 +36,7 @@ struct Flags {
   std::int64_t processes = 1;
   std::int64_t retries = 0;
   std::vector<std::string> types;
-  std::string copies, moves;
+  std::string copies, moves, gpu_mem;
   std::vector<std::string> after, after_ok;
   TaskFlags tasks{};  // `submit` alone
   std::int64_t round_steps = 0;
@@ -91,6 +91,10 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--types", flags.types, "types of GPU that it can use (default: all)")
       ->delimiter(',')
       ->type_name("TYPE,TYPE");
+  app.add_option("--gpu-mem", flags.gpu_mem,
+                 "memory that it needs of each GPU, like 20G or 500M; it then takes turns only "
+                 "with jobs beside which it fits")
+      ->type_name("SIZE");
   app.add_option("--processes", flags.processes,
                  "copies of the command, each with a RANK of its own (default: 1)")
       ->check(at_least(1))
@@ -200,6 +204,18 @@ Status put_spans(const Flags& flags, json& request) {
   return {};
 }
 
+// Puts the memory of each GPU. G is 10^9 bytes, as in the names of GPUs.
+Status put_gpu_memory(const Flags& flags, json& request) {
+  if (flags.gpu_mem.empty()) return {};
+  const char unit = flags.gpu_mem.back();
+  const auto number =
+      parse_number(std::string_view(flags.gpu_mem).substr(0, flags.gpu_mem.size() - 1));
+  const bool is_size = (unit == 'G' || unit == 'M') && number && *number > 0 && *number < 1e6;
+  if (!is_size) return input_error("--gpu-mem: like 20G or 500M: {}", flags.gpu_mem);
+  request["gpu_memory_mb"] = std::llround(std::ceil(unit == 'G' ? *number * 1000 : *number));
+  return {};
+}
+
 Status put_moves(const Flags& flags, json& request) {
   if (!flags.moves.empty())
     request["pinned"] = std::ranges::find(kMoves, flags.moves) - kMoves.begin();
@@ -247,6 +263,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   if (!flags.types.empty()) request["types"] = flags.types;
   FL_TRY(put_moves(flags, request));
   FL_TRY(put_spans(flags, request));
+  FL_TRY(put_gpu_memory(flags, request));
   put_texts(flags, request);
   if (flags.has_no_hook) request["hook"] = false;
   const std::string name = !flags.name.empty()    ? flags.name

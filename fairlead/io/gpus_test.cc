@@ -52,6 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Gpus, GpusTest, testing::Bool(),
 TEST_P(GpusTest, AProcessOfNoTaskIsNamed) {
   EXPECT_EQ(foreign(), std::vector<ForeignProcess>());
   EXPECT_EQ(look()->busy_percent, (std::vector<int>{90, 7}));
+  EXPECT_EQ(look()->memory, (std::vector<GpuMemory>{{17'179, 0}, {17'179, 0}}));
   say_on("GPU-a", ::getpid());
   std::string name = text_of_file("/proc/self/comm");
   name.pop_back();

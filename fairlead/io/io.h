@@ -100,10 +100,18 @@ struct ForeignProcess {
   friend bool operator==(const ForeignProcess&, const ForeignProcess&) = default;
 };
 
+// The memory of a GPU, in 10^6 bytes.
+struct GpuMemory {
+  std::uint32_t total_mb = 0;  // 0: not known
+  std::uint32_t used_mb = 0;
+  friend bool operator==(const GpuMemory&, const GpuMemory&) = default;
+};
+
 struct GpuLook {
   std::vector<ForeignProcess> foreign;  // by GPU
   std::vector<int> busy_percent;        // by GPU of the machine, in the last moment; -1: not known
   std::vector<std::string> errors;      // by GPU: the driver's error; empty: none
+  std::vector<GpuMemory> memory;        // by GPU
 };
 
 // Observations of a task; the texts are its user's.

@@ -141,6 +141,18 @@ class Library : public Nvml {
     return static_cast<int>(rates.gpu);
   }
 
+  std::optional<GpuMemory> memory(const std::string& uuid) override {
+    constexpr unsigned long long kMb = 1'000'000;
+    Device device = nullptr;
+    Memory memory{};
+    if (memory_ == nullptr || by_uuid_(uuid.c_str(), &device) != kSuccess ||
+        memory_(device, &memory) != kSuccess) {
+      return std::nullopt;
+    }
+    return GpuMemory{.total_mb = static_cast<std::uint32_t>(memory.total / kMb),
+                     .used_mb = static_cast<std::uint32_t>((memory.used + kMb - 1) / kMb)};
+  }
+
   // The memory of a GPU cannot be read if the GPU has fallen off the bus, or must be reset.
   std::string error(const std::string& uuid) override {
     Device device = nullptr;

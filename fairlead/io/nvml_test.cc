@@ -73,6 +73,15 @@ TEST_F(NvmlTest, TellsWhichProcessesComputeOnAGpuAndHowBusyItIs) {
   EXPECT_EQ(nvml->busy_percent("GPU-c"), std::nullopt);
 }
 
+TEST_F(NvmlTest, ReportsTheMemoryOfAGpu) {
+  say("gpu GPU-a 0 A\ngpu GPU-b 0 B\nmemory GPU-a 80000000000 20000000001\n"
+      "fail nvmlDeviceGetMemoryInfo 15 GPU-b\n");
+  const auto nvml = load();
+  EXPECT_EQ(nvml->memory("GPU-a"), (GpuMemory{.total_mb = 80'000, .used_mb = 20'001}));
+  EXPECT_EQ(nvml->memory("GPU-b"), std::nullopt);
+  EXPECT_EQ(nvml->memory("GPU-c"), std::nullopt);
+}
+
 TEST_F(NvmlTest, TellsWhichGpusAreOutOfService) {
   say("gpu GPU-a 0 A\ngpu GPU-b 0 B\nfail nvmlDeviceGetMemoryInfo 15 GPU-b\n");
   const auto nvml = load();

@@ -19,7 +19,9 @@ class SimMachine {
  public:
   // Gives it GPUs with a driver. Stand-in GPUs, the default, report no load.
   void set_gpus(std::uint32_t count) {
-    report_ = {.busy_percent = std::vector<int>(count, -1), .errors{count, ""}};
+    report_ = {.busy_percent = std::vector<int>(count, -1),
+               .errors{count, ""},
+               .memory = std::vector<GpuMemory>(count)};
   }
   // Returns the number of GPUs with a driver.
   std::size_t gpus() const { return report_.busy_percent.size(); }

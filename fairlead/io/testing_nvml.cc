@@ -3,6 +3,7 @@
 //
 //   gpu UUID BUSY_PERCENT NAME...   a GPU, in order
 //   process UUID PID                that computes on it
+//   memory UUID TOTAL USED          of the GPU, in bytes; without, 16 GiB of which none is used
 //   remap UUID                      a row of its memory could not be remapped
 //   fail FUNCTION CODE [UUID]       the function returns that error, for that GPU or for all
 //
@@ -30,6 +31,8 @@ struct Gpu {
   std::string uuid, name;
   unsigned busy = 0;
   bool has_bad_memory = false;
+  unsigned long long memory = 1ULL << 34;
+  unsigned long long used_memory = 0;
   std::vector<unsigned> pids;
 };
 
@@ -70,6 +73,9 @@ Driver driver() {
       words >> pid;
       for (Gpu& gpu : now.gpus)
         if (gpu.uuid == first) gpu.pids.push_back(pid);
+    } else if (what == "memory") {
+      for (Gpu& gpu : now.gpus)
+        if (gpu.uuid == first) words >> gpu.memory >> gpu.used_memory;
     } else if (what == "remap") {
       for (Gpu& gpu : now.gpus)
         if (gpu.uuid == first) gpu.has_bad_memory = true;
@@ -186,7 +192,7 @@ int nvmlDeviceGetMemoryInfo(void* device, void* memory) {
   const Driver now = driver();
   const Gpu* gpu = gpu_of(now, device);
   if (gpu == nullptr) return kInvalidArgument;
-  *static_cast<Memory*>(memory) = {1ULL << 34, 1ULL << 34, 0};
+  *static_cast<Memory*>(memory) = {gpu->memory, gpu->memory - gpu->used_memory, gpu->used_memory};
   return now.failure_of("nvmlDeviceGetMemoryInfo", gpu->uuid);
 }
 

@@ -175,6 +175,9 @@ class Why {
     if (facts_.idle.ms > 0)
       lines_.push_back(fmt::format("Its GPUs have been idle for {} min.", facts_.idle.ms / 60'000));
     if (facts_.speed) speed_line(*facts_.speed);
+    if (facts_.gpu_memory_mb > 0)
+      lines_.push_back(fmt::format("It needs {:g} GB of the memory of each GPU.",
+                                   facts_.gpu_memory_mb / 1000.0));
     if (facts_.priority != "normal")
       lines_.push_back(fmt::format("Its priority is {}.", facts_.priority));
     if (facts_.limit.ms > 0) {

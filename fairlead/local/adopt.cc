@@ -49,6 +49,7 @@ std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {
 void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
   for (auto& [id, job] : jobs_) job.run = tables_.jobs.run[id];
   gpus_.look(now);  // before any task starts
+  room_.set_report(gpus_.memory());
   if (!conditions_.disk()) disk_ = conditions_.disk();
   const std::set<TaskId> past = past_tasks(tasks);
   for (const bool was_interrupted : {false, true}) {
@@ -85,6 +86,7 @@ void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& h
   // The task of a finished job has its GPUs until it has left.
   Job& job = jobs_[status.id.job];
   job.task = {.id = status.id, .gpus = {gpus.begin(), gpus.end()}, .works = false};
+  if (!has_ended) room_.come(status.id.job, gpus);
   if (status.state == TaskStatus::State::kFrozen) job.task->state = State::kFrozen;
   const bool is_running = status.state == TaskStatus::State::kRunning;
   if (is_running && (status.was_interrupted || are_free(gpus, status.id.job))) {

@@ -21,6 +21,7 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   const Task task = *job.task;
   if (task.works) set_works(now, id.job, *job.task, false);
   job.task.reset();
+  room_.leave(id.job);
   const bool is_leaving = task.state == State::kLeaving;
   if (is_leaving) std::erase(leaving_, id.job);
   if (task.stopped_run != 0) say_stopped(id.job, task.stopped_run);

@@ -52,7 +52,8 @@ std::uint64_t LocalBackend::last_choice(JobId job, NodeId node) const {
     const bool is_left = std::ranges::any_of(works_on_[gpu], [&](JobId at) {
       return at != job && (!tables_.jobs.is_here(at) || std::ranges::count(leaving_, at) > 0);
     });
-    if (is_left || gpus_.is_suspect(gpu)) mask |= std::uint64_t{1} << (gpu - first_gpus_[node]);
+    if (is_left || gpus_.is_suspect(gpu) || !room_.fits(job, {&gpu, 1}))
+      mask |= std::uint64_t{1} << (gpu - first_gpus_[node]);
   }
   return mask;
 }

@@ -223,4 +223,16 @@ Status GpuWatch::keep() {
   return {};
 }
 
+IdVector<GpuTypeId, std::uint32_t> GpuWatch::memory_mb_of_types() const {
+  const Cluster& cluster = tables_.cluster;
+  IdVector<GpuTypeId, std::uint32_t> most_mb(cluster.type_names.size(), 0);
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    std::uint32_t& of_type = most_mb[cluster.node_type[node]];
+    const std::uint32_t end = first_[NodeId(node.row() + 1)];
+    for (std::uint32_t gpu = first_[node]; gpu < end && gpu < look_.memory.size(); ++gpu)
+      of_type = std::max(of_type, look_.memory[gpu].total_mb);
+  }
+  return most_mb;
+}
+
 }  // namespace fairlead

@@ -24,6 +24,27 @@ std::string_view value_of(std::span<const std::string> environment, std::string_
                                     : std::string_view(*found).substr(name.size());
 }
 
+// Returns a JSON list with an object for each copy of the job.
+std::string copies_text(const Tables& tables, const Machine& machine, const FirstGpus& first_gpus,
+                        JobId id) {
+  nlohmann::json copies = nlohmann::json::array();
+  Gang left = tables.jobs.last_gang(id);
+  auto masks = tables.jobs.gangs.gpu_masks(tables.jobs.last[id]);
+  while (!left.empty()) {
+    const Gang copy = first_copy(left);
+    const GpuTypeId type = tables.cluster.node_type[copy.front().node];
+    std::vector<std::string> gpus;
+    for (std::uint32_t gpu : machine_gpus(first_gpus, copy, masks.first(copy.size())))
+      gpus.push_back(machine.gpu_names[gpu]);
+    copies.push_back({{"gpus", gpus},
+                      {"gpu_type", tables.cluster.type_names[type]},
+                      {"speed", machine.speed[type]}});
+    left = left.subspan(copy.size());
+    masks = masks.subspan(copy.size());
+  }
+  return copies.dump();
+}
+
 }  // namespace
 
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
@@ -38,10 +59,12 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
       references_(io),
       first_gpus_(fairlead::first_gpus(machine.cluster)),
       gpus_(io, tables, machine, inbox),
-      works_on_(machine.cluster.gpus) {}
+      works_on_(machine.cluster.gpus),
+      room_(tables) {}
 
 void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
   Job& made = jobs_[job] = {.what = std::move(submission), .starts = starts};
+  room_.add(job, {tables_.jobs.gpus[job], tables_.jobs.types[job], made.what.gpu_memory_mb});
   conditions_.add(job, made.what);
 }
 
@@ -49,6 +72,7 @@ void LocalBackend::add_new(const JobSpec& asked, Submission submission, Connecti
   const bool needs_client = submission.has_terminal || submission.has_input;
   const ConnectionId terminal = needs_client ? client : 0;
   Job& made = jobs_[asked.job] = {.what = std::move(submission), .terminal = terminal};
+  room_.add(asked.job, {asked.gpus, asked.types, made.what.gpu_memory_mb});
   conditions_.add_new(asked, made.what);
 }
 
@@ -154,6 +178,7 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
     gpus_.refuse(start.gpus);
     return false;
   }
+  if (!job.task && !make_room(now, id, job)) return !job.start;
   const Status status = job.task ? io_.thaw(job.task->id) : begin_task(id, job);
   if (status) {
     job.task->state = State::kRunning;
@@ -165,6 +190,32 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
   }
   job.start.reset();
   return true;
+}
+
+// Returns whether the job fits on the GPUs of its start. If not, jobs that can save their work are leaving them, or the
+// start is given back, because a job that would lose its work is in the way.
+bool LocalBackend::make_room(Time now, JobId id, Job& job) {
+  const std::vector<std::uint32_t>& gpus = job.start->gpus;
+  if (room_.fits(id, gpus)) return true;
+  if (!gpus_.has_looked_at(now)) {  // jobs may have ended since the last report
+    gpus_.look(now);
+    room_.set_report(gpus_.memory());
+    if (room_.fits(id, gpus)) return true;
+  }
+  const auto leavers = room_.leavers(now, id, gpus, [&](JobId other) {
+    const auto found = jobs_.find(other);
+    return found != jobs_.end() && found->second.task &&
+           (found->second.task->state == State::kLeaving || !tables_.jobs.keeps_no_work(other));
+  });
+  for (const JobId other : leavers) {
+    Task& task = *jobs_.at(other).task;
+    if (task.state == State::kFrozen) leave(now, task, 0);
+  }
+  if (!leavers.empty()) return false;
+  job.has_ended = true;
+  inbox_.add({.kind = EventKind::kEvicted, .job = id, .run = job.start->run});
+  job.start.reset();
+  return false;
 }
 
 // A command that cannot run has ended badly. The machine's troubles may pass, so the engine tries again later, except
@@ -204,6 +255,7 @@ Status LocalBackend::begin_task(JobId id, Job& job) {
   FL_TRY(io_.start(spec));
   ++job.starts;
   job.task = {.id = task, .gpus = job.start->gpus, .began = io_.now(), .works = false};
+  room_.come(id, job.task->gpus);
   return {};
 }
 
@@ -224,7 +276,7 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
       "MASTER_ADDR=127.0.0.1",
       fmt::format("MASTER_PORT={}", io_.free_port()),
   };
-  all.push_back("FAIRLEAD_COPIES=" + copies_text(id));
+  all.push_back("FAIRLEAD_COPIES=" + copies_text(tables_, machine_, first_gpus_, id));
   if (!hook_.empty()) {
     const std::string_view own = value_of(job.what.environment, "PYTHONPATH=");
     const std::string path = python_path(own, hook_, job.what.has_hook);
@@ -239,26 +291,6 @@ std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) con
     if (!is_ours) all.push_back(variable);
   }
   return all;
-}
-
-// Returns a JSON list with an object for each copy.
-std::string LocalBackend::copies_text(JobId id) const {
-  nlohmann::json copies = nlohmann::json::array();
-  Gang left = tables_.jobs.last_gang(id);
-  auto masks = tables_.jobs.gangs.gpu_masks(tables_.jobs.last[id]);
-  while (!left.empty()) {
-    const Gang copy = first_copy(left);
-    const GpuTypeId type = tables_.cluster.node_type[copy.front().node];
-    std::vector<std::string> gpus;
-    for (std::uint32_t gpu : machine_gpus(first_gpus_, copy, masks.first(copy.size())))
-      gpus.push_back(machine_.gpu_names[gpu]);
-    copies.push_back({{"gpus", gpus},
-                      {"gpu_type", tables_.cluster.type_names[type]},
-                      {"speed", machine_.speed[type]}});
-    left = left.subspan(copy.size());
-    masks = masks.subspan(copy.size());
-  }
-  return copies.dump();
 }
 
 bool LocalBackend::are_free(std::span<const std::uint32_t> gpus, JobId for_job) const {
@@ -304,13 +336,14 @@ Status LocalBackend::retire(Time now,
 
 void LocalBackend::remove(JobId id) {
   conditions_.remove(id);
+  room_.remove(id);
   jobs_.erase(id);
   io_.remove(submission_file(id));
 }
 
 Time LocalBackend::deadline() const {
   const std::span<const JobId> running = tables_.running.members();
-  Time next = std::min(gpus_.deadline(), conditions_.deadline());
+  Time next = std::min({gpus_.deadline(), conditions_.deadline(), room_.deadline()});
   if (!running.empty()) next = std::min(next, next_look_);
   for (JobId id : running) next = std::min(next, limit_at(id));
   for (JobId id : leaving_) next = std::min(next, jobs_.at(id).task->deadline);
@@ -319,6 +352,9 @@ Time LocalBackend::deadline() const {
 
 void LocalBackend::on_time(Time now, Time instant) {
   end_overlong(instant);
+  room_.set_report(gpus_.memory());
+  const auto is_bound = [&](JobId id) { return jobs_.at(id).task || jobs_.at(id).start; };
+  room_.update(now, is_bound, conditions_);
   conditions_.update(now);
   if (!conditions_.disk()) disk_ = conditions_.disk();
   gpus_.on_time(now);

@@ -17,6 +17,9 @@
 //
 // A job that has had GPUs up to its time limit fails, and its task leaves. The tables give the time used.
 //
+// A frozen task keeps its memory on its GPUs. A job that states the memory it needs (local/gpu_room.h) is held while
+// it fits nowhere beside the jobs that would lose their work. It starts once frozen jobs that can save theirs have left.
+//
 // A job that trains as copies (HadarE) is one task with the GPUs of all of them. FAIRLEAD_COPIES
 // assigns the GPUs to the copies, and the job has its own tracker (copies/tracker.h).
 //
@@ -35,6 +38,7 @@
 #include "fairlead/engine/tables.h"
 #include "fairlead/io/io.h"
 #include "fairlead/journal/journal.h"
+#include "fairlead/local/gpu_room.h"
 #include "fairlead/local/gpu_watch.h"
 #include "fairlead/local/machine.h"
 #include "fairlead/local/references.h"
@@ -103,8 +107,8 @@ class LocalBackend : public RecordSink {
   const FirstGpus& first_gpus() const { return first_gpus_; }
   const GpuWatch& gpus() const { return gpus_; }
   GpuWatch& gpus() { return gpus_; }
-  // Returns the GPUs of a node that a start of the job should get last: another job's task is leaving them, or tasks
-  // failed at once on them.
+  // Returns the GPUs of a node that a start of the job should get last: another job's task is leaving them, tasks failed
+  // at once on them, or it does not fit beside the jobs there.
   std::uint64_t last_choice(JobId job, NodeId node) const;
   // Returns the time for which a running job has left all of its GPUs idle. Zero: less than ten minutes, or unknown.
   Duration idle(JobId job, Time now) const;
@@ -150,13 +154,13 @@ class LocalBackend : public RecordSink {
   void say_stopped(JobId job, RunId run);
   void find(Time now, const TaskStatus& status, const TaskHistory& history);
   void take_up(Time now, JobId id, Job& job);
+  bool make_room(Time now, JobId id, Job& job);
   void start_all_due(Time now);
   // False: its GPUs are not free yet.
   bool start_due(Time now, JobId id, Job& job);
   Status begin_task(JobId id, Job& job);
   void fail_start(JobId id, Job& job, const Error& error);
   std::vector<std::string> environment(JobId id, const Job& job) const;
-  std::string copies_text(JobId id) const;
   bool are_free(std::span<const std::uint32_t> gpus, JobId for_job) const;
   void set_works(Time now, JobId id, Task& task, bool works);
   void note_idle(Time now);
@@ -189,6 +193,7 @@ class LocalBackend : public RecordSink {
   // By GPU of the machine: the jobs with a task that works on it. Several, if a daemon found them so: of two tasks that
   // leave it cannot know which was frozen before.
   std::vector<std::vector<JobId>> works_on_;
+  GpuRoom room_;
   Status disk_;
 };
 

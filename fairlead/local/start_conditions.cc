@@ -137,6 +137,7 @@ void StartConditions::remove(JobId job) {
   due_.erase(job);
   tried_now_.erase(job);
   group_blocked_.erase(job);
+  without_room_.erase(job);
 }
 
 // Looks up the user's groups. REQUIRES: the user has a job.
@@ -163,6 +164,11 @@ std::string StartConditions::text(JobId job) const {
   const Entry& entry = found->second;
   std::string after = dependencies_text(entry.what->after, tables_);
   if (!after.empty() || entry.what->is_held) return after;
+  if (without_room_.contains(job)) {
+    return fmt::format("when {} has {:g} GB of memory free beside the jobs that stay there",
+                       entry.gpus == 1 ? "a GPU" : fmt::format("each of {} GPUs", entry.gpus),
+                       entry.what->gpu_memory_mb / 1000.0);
+  }
   const User& user = users_.at(entry.user);
   const StartBlock* const block = block_of(job, user);
   return block == nullptr ? std::string() : block_text(*block, user.name, entry.gpus_max);
@@ -182,6 +188,13 @@ Status StartConditions::set_held(JobId job, bool is_held) {
   Status status = io_.write(submission_file(job), submission_text(what));
   if (!status) what.is_held = !is_held;
   return status;
+}
+
+void StartConditions::set_has_room(JobId job, bool has_room) {
+  const bool is_change = has_room ? without_room_.erase(job) > 0 : without_room_.insert(job).second;
+  if (!is_change) return;
+  due_.insert(job);
+  on_change(job);
 }
 
 Status StartConditions::set_gpus_max(std::string_view user, std::uint32_t gpus_max) {
@@ -303,7 +316,7 @@ std::vector<OrderedJob> StartConditions::ordered_jobs(const User& user) const {
   for (const auto& [priority, job] : user.jobs) {
     const Entry& entry = jobs_.at(job);
     if (!is_new(job) && !tables_.jobs.is_here(job)) continue;
-    if (entry.what->is_held || has_unmet(job, *entry.what)) continue;
+    if (entry.what->is_held || has_unmet(job, *entry.what) || without_room_.contains(job)) continue;
     ordered.push_back({.job = job,
                        .priority = priority,
                        .gpus = entry.gpus_max,
@@ -386,8 +399,8 @@ void StartConditions::judge(JobId job) {
           {.kind = EventKind::kCancelled, .job = job, .reason = inbox_.keep(std::move(reason))});
     }
   }
-  const bool must_wait =
-      what.is_held || has_unmet(job, what) || block_of(job, users_.at(entry.user)) != nullptr;
+  const bool must_wait = what.is_held || has_unmet(job, what) || without_room_.contains(job) ||
+                         block_of(job, users_.at(entry.user)) != nullptr;
   const bool waits = is_held(job);
   const bool is_tried_now = tried_now_.contains(job) && tables_.jobs.state[job] == JobState::kHeld;
   if (must_wait && !waits) {

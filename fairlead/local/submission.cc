@@ -77,6 +77,7 @@ std::string submission_text(const Submission& submission) {
   text["limit_ms"] = submission.limit.ms;
   text["priority"] = priority_name(submission.priority);
   if (submission.idle_end.ms > 0) text["idle_end_ms"] = submission.idle_end.ms;
+  if (submission.gpu_memory_mb > 0) text["gpu_memory_mb"] = submission.gpu_memory_mb;
   if (submission.notify != Notify::kNever) text["notify"] = notify_name(submission.notify);
   if (!submission.after.empty()) text["after"] = submission.after;
   if (!submission.limits.resources.empty()) {
@@ -110,7 +111,7 @@ Result<Submission> parse_submission(std::string_view text) {
   for (const char* name : {"uid", "gid", "umask", "processes"}) {
     is_one = is_one && has(name, is_number);
   }
-  for (const char* name : {"limit_ms", "idle_end_ms", "retries"})
+  for (const char* name : {"limit_ms", "idle_end_ms", "retries", "gpu_memory_mb"})
     is_one = is_one && may_have(name, is_number);
   for (const char* name : {"has_hook", "has_terminal", "has_input", "is_held"}) {
     is_one = is_one && may_have(name, [](const json& value) { return value.is_boolean(); });
@@ -136,6 +137,7 @@ Result<Submission> parse_submission(std::string_view text) {
   submission.notify = *notify;
   submission.is_current = object.contains("priority");
   submission.idle_end = {object.value("idle_end_ms", std::int64_t{0})};
+  submission.gpu_memory_mb = object.value("gpu_memory_mb", std::uint32_t{0});
   submission.limit = {object.value("limit_ms", std::int64_t{0})};
   return submission;
 }

@@ -43,6 +43,8 @@ struct Submission {
   std::string folder;                    // where it runs
   std::uint32_t umask = 022;
   std::uint32_t processes = 1;
+  // The most memory that it takes of each GPU, in 10^6 bytes; 0: its user does not state it.
+  std::uint32_t gpu_memory_mb = 0;
   Duration limit;  // on its time with GPUs, all tasks together; zero: none
   Duration
       idle_end{};  // it is cancelled once all of its GPUs were idle for so long; zero: it is not

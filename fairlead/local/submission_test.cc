@@ -13,6 +13,7 @@ TEST(Submission, IsReadAsItIsWritten) {
                            .folder = "/data",
                            .umask = 027,
                            .processes = 2,
+                           .gpu_memory_mb = 40'000,
                            .limit = hours(2),
                            .idle_end = hours(1),
                            .retries = 3,
@@ -27,6 +28,7 @@ TEST(Submission, IsReadAsItIsWritten) {
   EXPECT_EQ(submission_text(*read), submission_text(written));
   EXPECT_EQ(read->limit, hours(2));
   EXPECT_EQ(read->idle_end, hours(1));
+  EXPECT_EQ(read->gpu_memory_mb, 40'000U);
   EXPECT_EQ(read->failed, (std::vector<RunId>{4, 9}));
   EXPECT_EQ(read->retries_left(), 1U);
   EXPECT_EQ(read->lost, "from 9 to 2 steps");

@@ -272,6 +272,10 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
   Result<JobRequests> parsed = parse_job_requests(request.body, tables_.cluster);
   if (!parsed) return error_answer(400, parsed.error().message);
   std::vector<JobRequest>& jobs = parsed->jobs;
+  for (JobRequest& job : jobs) {
+    if (const Status status = take_types_with_memory(job); !status)
+      return error_answer(400, status.error().message);
+  }
   if (!notifies_ && jobs.front().submission.notify != Notify::kNever) {
     return error_answer(400,
                         "notify: this daemon sends no notifications; an administrator sets "
@@ -311,6 +315,27 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
   }
   defer(connection, request, {.job = first, .tasks = parsed->are_tasks ? jobs.size() : 0});
   return std::nullopt;
+}
+
+// Leaves the job the types of GPU with the memory that it states. Error: there is none.
+Status Api::take_types_with_memory(JobRequest& job) const {
+  const std::uint32_t need_mb = job.submission.gpu_memory_mb;
+  if (need_mb == 0) return {};
+  const auto memory_mb = backend_.gpus().memory_mb_of_types();
+  std::uint32_t most_mb = 0;
+  TypeMask fitting = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(memory_mb.size())) {
+    if ((job.types & type_bit(type)) == 0) continue;
+    most_mb = std::max(most_mb, memory_mb[type]);
+    if (memory_mb[type] == 0 || memory_mb[type] >= need_mb) {
+      fitting |= type_bit(type);
+    } else {
+      job.types &= ~type_bit(type);
+    }
+  }
+  if (fitting != 0) return {};
+  return input_error("gpu_memory_mb: {}, and no GPU that the job can use has more than {}", need_mb,
+                     most_mb);
 }
 
 // Returns a job of the conditions that is not there.

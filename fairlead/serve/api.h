@@ -85,6 +85,7 @@ class Api {
   std::optional<Answer> cordon_gpu(ConnectionId connection, const HttpMessage& request,
                                    std::string_view rest);
   std::optional<JobId> unknown_job(std::span<const Dependency> conditions) const;
+  Status take_types_with_memory(JobRequest& job) const;
   Status store(JobId first, std::span<const JobRequest> jobs);
   std::optional<Answer> hold(ConnectionId connection, const HttpMessage& request, JobId job,
                              bool is_held);

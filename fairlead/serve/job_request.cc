@@ -21,6 +21,7 @@ using nlohmann::json;
 
 constexpr std::uint32_t kProcessesMax = 64;
 constexpr std::uint32_t kRetriesMax = 1000;
+constexpr std::uint32_t kGpuMemoryMaxMb = 1'000'000'000;
 constexpr double kSpanMaxS = 1e9;
 constexpr std::uint32_t kIndexMax = 1'000'000'000;
 constexpr std::array<std::string_view, 3> kTaskFields = {"command", "name", "array_index"};
@@ -216,12 +217,14 @@ Result<Submission> parse_submission_of(const json& object) {
   FL_TRY_ASSIGN(umask, fields.number("umask", 022, 0, 0777));
   FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
   FL_TRY_ASSIGN(retries, fields.number("retries", 0, 0, kRetriesMax));
+  FL_TRY_ASSIGN(gpu_memory_mb, fields.number("gpu_memory_mb", 0, 1, kGpuMemoryMaxMb));
   FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
   submission.command = std::move(command);
   submission.environment = std::move(environment);
   submission.umask = umask;
   submission.processes = processes;
   submission.retries = retries;
+  submission.gpu_memory_mb = gpu_memory_mb;
   submission.limit = limit;
   FL_TRY(read_services(object, fields, submission));
   FL_TRY(read_streams(fields, submission));

@@ -16,6 +16,7 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
     facts.limit = what->limit;
     facts.lost = what->lost;
     facts.after = conditions_.text(job);
+    facts.gpu_memory_mb = what->gpu_memory_mb;
     facts.priority = priority_name(what->priority);
     facts.notify = notify_name(what->notify);
     facts.retries = {.runs = what->failed, .most = what->retries};

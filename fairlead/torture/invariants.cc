@@ -48,7 +48,8 @@ Invariants::Invariants(const SimIo& io, const Promises& promises, const Cluster&
       promises_(promises),
       cluster_(cluster),
       runs_on_(cluster.gpus),
-      seen_at_(cluster.gpus, 0) {}
+      seen_at_(cluster.gpus, 0),
+      memory_mb_(cluster.gpus, 0) {}
 
 std::string Invariants::after_step(const Tables& tables) {
   ++steps_;
@@ -61,6 +62,7 @@ std::string Invariants::after_step(const Tables& tables) {
     if (std::string what = check_task(tables, task); !what.empty()) return what;
     if (std::string what = check_gpus(task); !what.empty()) return what;
   }
+  if (std::string what = check_memory(); !what.empty()) return what;
   if (std::string what = check_arrays(tables); !what.empty()) return what;
   if (std::string what = check_priorities(tables); !what.empty()) return what;
   return check_told(tables);
@@ -196,6 +198,20 @@ std::string Invariants::check_gpus(const SimTask& task) {
       return fmt::format("on GPU {} there are {} and {}", gpu, text(runs_on_[gpu]), text(task.id));
     }
     runs_on_[gpu] = task.id;
+  }
+  return "";
+}
+
+std::string Invariants::check_memory() {
+  std::ranges::fill(memory_mb_, 0);
+  for (const auto& [id, task] : io_.processes().all()) {
+    const auto known = promises_.acknowledged.find(id.job);
+    if (!task.is_alive() || task.is_killed || known == promises_.acknowledged.end()) continue;
+    for (const std::uint32_t gpu : task.gpus) {
+      memory_mb_[gpu] += promises_.submissions[known->second].gpu_memory_mb;
+      if (memory_mb_[gpu] > kGpuMemoryMb)
+        return fmt::format("{} does not fit into the memory of GPU {}", text(id), gpu);
+    }
   }
   return "";
 }

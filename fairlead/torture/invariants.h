@@ -19,7 +19,8 @@
 //     and unfinished;
 // 11. a user's jobs have no more GPUs at once than the user's limit, and the same holds for a group;
 // 12. a job that runs leaves its GPUs soon if one of its user with a higher priority waits;
-// 13. the journal is a possible one, and the tables are its fold.
+// 13. the living tasks on a GPU state no more memory than it has, except killed ones;
+// 14. the journal is a possible one, and the tables are its fold.
 //
 // They hold between two steps of the daemon.
 //
@@ -55,6 +56,7 @@ class Invariants {
   std::string check_task(const Tables& tables, const SimTask& task) const;
   static std::string check_leaving(const Tables& tables, const SimTask& task);
   std::string check_gpus(const SimTask& task);
+  std::string check_memory();
   std::string check_after(const Tables& tables, JobId job) const;
   std::string check_arrays(const Tables& tables) const;
   // Returns whether a waiting job has a higher priority than another one of its user, and the machine can run it now.
@@ -69,6 +71,7 @@ class Invariants {
   const Cluster& cluster_;
   std::vector<TaskId> runs_on_;  // by GPU of the machine
   std::vector<std::uint64_t> seen_at_;
+  std::vector<std::uint32_t> memory_mb_;  // by GPU: stated by the tasks there
   std::uint64_t steps_ = 0;
   // Jobs that run while one of a higher priority waits, with the number of steps since then.
   std::map<JobId, int> runs_first_;

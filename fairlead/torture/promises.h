@@ -17,6 +17,9 @@ namespace fairlead {
 // The group of all users in some worlds.
 constexpr const char* kGroup = "lab";
 
+// The memory of each GPU in some worlds, in 10^6 bytes.
+constexpr std::uint32_t kGpuMemoryMb = 80'000;
+
 // One submission; each has another name.
 struct Submitted {
   std::string name;
@@ -24,10 +27,11 @@ struct Submitted {
   std::uint32_t gpus = 1;
   std::uint32_t copies_max = 1;  // 0: any number
   SimWork work;
-  Duration limit{};              // zero: none
-  std::uint32_t priority = 1;    // 0: low, 2: high
-  std::vector<JobId> after{};    // that must end before it starts,
-  bool needs_good_ends = false;  // and well
+  Duration limit{};                 // zero: none
+  std::uint32_t gpu_memory_mb = 0;  // that it needs of each GPU; 0: not stated
+  std::uint32_t priority = 1;       // 0: low, 2: high
+  std::vector<JobId> after{};       // that must end before it starts,
+  bool needs_good_ends = false;     // and well
   std::optional<JobId> acknowledged{};
 };
 

@@ -45,6 +45,8 @@ class World {
     if (trace) io_.set_trace(trace);
     io_.calls().set_watch([this](IoCall call, double SimFaults::*fault) { watch(call, fault); });
     io_.machine().set_gpus(options_.machine.cluster.gpus);
+    if (plan_.has_memory)
+      io_.machine().gpu_report().memory.assign(options_.machine.cluster.gpus, {kGpuMemoryMb, 0});
     for (std::uint32_t user = 0; plan_.has_group && user < plan_.users; ++user)
       io_.machine().add_to_group(kFirstUid + user, kGroup);
     io_.trace([&] {

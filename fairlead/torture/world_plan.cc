@@ -23,7 +23,8 @@ enum Stream : std::uint64_t {
   kNodes,
   kJobs,
   kOrders,
-  kGroups
+  kGroups,
+  kMemory
 };
 
 constexpr std::uint32_t bits(std::initializer_list<IoCall> calls) {
@@ -134,6 +135,7 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
   }
   plan.leaves_slowly = jobs.below(4) == 0;
   plan.has_orders = of_seed.split(kOrders).below(2) == 0;
+  plan.has_memory = of_seed.split(kMemory).below(4) == 0;
   plan.has_group = plan.has_orders && of_seed.split(kGroups).below(4) == 0;
   if (limits.policy) plan.policy = *limits.policy;
   Rng clients = of_seed.split(kClients);

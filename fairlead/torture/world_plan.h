@@ -42,6 +42,7 @@ struct WorldPlan {
   std::int64_t snapshot_records = 0;
   bool has_copies = false;     // jobs may train as copies, mostly under a policy that makes them
   bool has_orders = false;     // jobs may start after others, and come as arrays
+  bool has_memory = false;     // GPUs have kGpuMemoryMb, and most jobs state how much they need
   bool has_group = false;      // all users but root are in one group, which may have a limit
   bool leaves_slowly = false;  // all jobs take long to leave their GPUs
   SimFaults faults;

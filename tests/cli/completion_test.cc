@@ -70,7 +70,7 @@ TEST_F(CompletionTest, BashOffersCommandsFlagsAndChoices) {
 
 TEST_F(CompletionTest, BashOffersNoFlagsOfThisProgramBehindTwoDashes) {
   if (!has("bash")) GTEST_SKIP() << "no bash";
-  EXPECT_EQ(bash("fairlead run --gp"), (Words{"--gpus"}));
+  EXPECT_EQ(bash("fairlead run --gpus"), (Words{"--gpus"}));
   EXPECT_EQ(bash("fairlead run -- --gp"), (Words{""}));
 }
 

@@ -239,7 +239,7 @@ TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
   on("POST /v1/jobs", json{{"id", 12}}, 201);
   const Ended ended =
       ask("submit -g 2 -n resnet --model ResNet50 --time 1h30m --types V100,K80 --processes 2 "
-          "--limit 2d --retries 3 -- "
+          "--limit 2d --retries 3 --gpu-mem 20.5G -- "
           "python 'a b.py' '[1,2]' -g 5 -- --name",
           "umask 027; export MARK='a=b c'");
   EXPECT_EQ(ended.out, "12\n");
@@ -254,6 +254,7 @@ TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
   EXPECT_EQ(body["declared_s"], 5400);
   EXPECT_EQ(body["limit_s"], 172'800);
   EXPECT_EQ(body["retries"], 3);
+  EXPECT_EQ(body["gpu_memory_mb"], 20'500);
   EXPECT_EQ(body["types"], (json{"V100", "K80"}));
   EXPECT_EQ(body["command"], (json{"python", "a b.py", "[1,2]", "-g", "5", "--", "--name"}));
   EXPECT_EQ(body["umask"], 027);
@@ -261,6 +262,12 @@ TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
   const json& environment = body["environment"];
   EXPECT_NE(std::ranges::find(environment, json("MARK=a=b c")), environment.end());
   EXPECT_NE(std::ranges::find(environment, json("PYTHONUNBUFFERED=1")), environment.end());
+}
+
+TEST_F(Commands, GpuMemoryHasAUnit) {
+  for (const char* size : {"20", "G", "20T", "-1G", "0M", "1e9G", "x20G"})
+    EXPECT_EQ(ask(fmt::format("submit --gpu-mem={} -- true", size)).errors,
+              fmt::format("fairlead: --gpu-mem: like 20G or 500M: {}\n", size));
 }
 
 TEST_F(Commands, WhatTheShellSetsIsNotReplaced) {
