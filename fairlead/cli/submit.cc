@@ -233,6 +233,13 @@ void put_texts(const Flags& flags, json& request) {
   }
 }
 
+Status put_values(const Flags& flags, json& request) {
+  put_texts(flags, request);
+  FL_TRY(put_moves(flags, request));
+  FL_TRY(put_spans(flags, request));
+  return put_gpu_memory(flags, request);
+}
+
 Result<std::string> present_folder() {
   std::error_code error;
   std::string folder = std::filesystem::current_path(error).string();
@@ -261,10 +268,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
                   {"gpus", flags.gpus},       {"processes", flags.processes},
                   {"retries", flags.retries}, {"copies_max", copies}};
   if (!flags.types.empty()) request["types"] = flags.types;
-  FL_TRY(put_moves(flags, request));
-  FL_TRY(put_spans(flags, request));
-  FL_TRY(put_gpu_memory(flags, request));
-  put_texts(flags, request);
+  FL_TRY(put_values(flags, request));
   if (flags.has_no_hook) request["hook"] = false;
   const std::string name = !flags.name.empty()    ? flags.name
                            : !flags.model.empty() ? flags.model

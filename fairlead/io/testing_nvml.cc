@@ -54,6 +54,13 @@ struct Driver {
   }
 };
 
+// Adds a line about the GPU.
+void describe(const std::string& what, std::istream& words, Gpu& gpu) {
+  if (what == "process") words >> gpu.pids.emplace_back();
+  if (what == "memory") words >> gpu.memory >> gpu.used_memory;
+  if (what == "remap") gpu.has_bad_memory = true;
+}
+
 Driver driver() {
   Driver now;
   const char* path = std::getenv("FAIRLEAD_TESTING_NVML");
@@ -68,17 +75,9 @@ Driver driver() {
       words >> gpu.busy >> std::ws;
       std::getline(words, gpu.name);
       now.gpus.push_back(gpu);
-    } else if (what == "process") {
-      unsigned pid = 0;
-      words >> pid;
+    } else if (what == "process" || what == "memory" || what == "remap") {
       for (Gpu& gpu : now.gpus)
-        if (gpu.uuid == first) gpu.pids.push_back(pid);
-    } else if (what == "memory") {
-      for (Gpu& gpu : now.gpus)
-        if (gpu.uuid == first) words >> gpu.memory >> gpu.used_memory;
-    } else if (what == "remap") {
-      for (Gpu& gpu : now.gpus)
-        if (gpu.uuid == first) gpu.has_bad_memory = true;
+        if (gpu.uuid == first) describe(what, words, gpu);
     } else if (what == "fail") {
       Driver::Failure failure{.function = first};
       words >> failure.code >> failure.uuid;
