@@ -27,6 +27,20 @@ std::vector<PodSetsAt> ray_sets(const KeyPath& where) {
            .shape = {"template"}}};
 }
 
+// Returns a kind of Kubeflow's operators, which list replicas by their role in the field `replicas` of the spec.
+OwnerKind kubeflow_kind(std::string_view api_version, std::string_view kind,
+                        std::string_view plural, std::string_view replicas) {
+  return {.api_version = api_version,
+          .kind = kind,
+          .plural = plural,
+          .suspend = {"spec", "runPolicy", "suspend"},
+          .sets = {{.where = {"spec", replicas},
+                    .is_many = true,
+                    .counts = {{"replicas"}},
+                    .limit = {},
+                    .shape = {"template"}}}};
+}
+
 std::vector<OwnerKind> make_kinds() {
   return {
       {.api_version = "batch/v1",
@@ -48,15 +62,12 @@ std::vector<OwnerKind> make_kinds() {
                  .limit = {},
                  .shape = {"template", "spec", "template"}}},
        .order = {"spec", "startupPolicy", "startupPolicyOrder"}},
-      {.api_version = "kubeflow.org/v1",
-       .kind = "PyTorchJob",
-       .plural = "pytorchjobs",
-       .suspend = {"spec", "runPolicy", "suspend"},
-       .sets = {{.where = {"spec", "pytorchReplicaSpecs"},
-                 .is_many = true,
-                 .counts = {{"replicas"}},
-                 .limit = {},
-                 .shape = {"template"}}}},
+      kubeflow_kind("kubeflow.org/v1", "PyTorchJob", "pytorchjobs", "pytorchReplicaSpecs"),
+      kubeflow_kind("kubeflow.org/v1", "TFJob", "tfjobs", "tfReplicaSpecs"),
+      kubeflow_kind("kubeflow.org/v1", "XGBoostJob", "xgboostjobs", "xgbReplicaSpecs"),
+      kubeflow_kind("kubeflow.org/v1", "PaddleJob", "paddlejobs", "paddleReplicaSpecs"),
+      kubeflow_kind("kubeflow.org/v1", "JAXJob", "jaxjobs", "jaxReplicaSpecs"),
+      kubeflow_kind("kubeflow.org/v2beta1", "MPIJob", "mpijobs", "mpiReplicaSpecs"),
       {.api_version = "ray.io/v1",
        .kind = "RayJob",
        .plural = "rayjobs",

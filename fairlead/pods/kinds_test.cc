@@ -38,6 +38,32 @@ TEST(Kinds, AJobSetHasThePodsOfAllJobsThatAskForGpus) {
             "its pods wait for each other, so that they never run together");
 }
 
+TEST(Kinds, TheJobsOfKubeflowHaveThePodsOfAllRoles) {
+  for (const auto& [kind, version, replicas] :
+       std::vector<std::tuple<const char*, const char*, const char*>>{
+           {"PyTorchJob", "kubeflow.org/v1", "pytorchReplicaSpecs"},
+           {"TFJob", "kubeflow.org/v1", "tfReplicaSpecs"},
+           {"XGBoostJob", "kubeflow.org/v1", "xgbReplicaSpecs"},
+           {"PaddleJob", "kubeflow.org/v1", "paddleReplicaSpecs"},
+           {"JAXJob", "kubeflow.org/v1", "jaxReplicaSpecs"},
+           {"MPIJob", "kubeflow.org/v2beta1", "mpiReplicaSpecs"}}) {
+    SCOPED_TRACE(kind);
+    const OwnerKind* const of = find_owner_kind(version, kind);
+    ASSERT_NE(of, nullptr);
+    const Json object = {{"spec",
+                          {{"runPolicy", {{"suspend", true}}},
+                           {replicas,
+                            {{"Launcher", {{"replicas", 1}, {"template", shape(0)}}},
+                             {"Chief", {{"template", shape(2)}}},
+                             {"Worker", {{"replicas", 3}, {"template", shape(2)}}}}}}}};
+    const Result<Owner> owner = parse_owner(*of, object);
+    ASSERT_TRUE(owner.has_value()) << owner.error().message;
+    EXPECT_EQ(owner->pods, 4U);
+    EXPECT_EQ(owner->pod_gpus, 2U);
+    EXPECT_TRUE(owner->is_suspended);
+  }
+}
+
 TEST(Kinds, HostsOfARayWorkerArePodsOfTheirOwn) {
   const OwnerKind& kind = *find_owner_kind("ray.io/v1", "RayJob");
   const Json object = {

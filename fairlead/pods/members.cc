@@ -38,9 +38,14 @@ std::uint32_t size_of(const std::string& text) {
       std::clamp<std::int64_t>(parse_integer(text).value_or(0), 0, 1'000'000));
 }
 
-// Returns the gang that the marks of another scheduler name. An owner of a known kind has its own size, so such marks
+// Returns the gang that the marks of another scheduler, or of a LeaderWorkerSet, name. An owner of a known kind has its own size, so such marks
 // count only without one.
 std::string foreign_group_of(const Json& metadata) {
+  const std::string& set = text_at(metadata, {"labels", kLeaderWorkerSet});
+  if (const std::string& index = text_at(metadata, {"labels", kLeaderWorkerGroup});
+      !set.empty() && !index.empty()) {
+    return fmt::format("{}:{}-{}", kLeaderWorkerSet, set, index);
+  }
   for (const std::string_view mark : {kCoschedulingGroup, kVolcanoGroup, kKaiGroup}) {
     if (const std::string& name = said(metadata, mark); !name.empty())
       return fmt::format("{}:{}", mark, name);
@@ -58,9 +63,7 @@ void parse_gang(const Json& pod, Pod& parsed) {
   }
   parsed.group = group_of(pod);
   if (parsed.group.empty() && !parsed.is_of_known_kind) parsed.group = foreign_group_of(metadata);
-  const std::string& kueue = text_at(metadata, {"annotations", kKueueTotal});
-  parsed.gang_size =
-      size_of(parsed.group.starts_with(kKueueGroup) ? kueue : said(metadata, kGangSize));
+  parsed.gang_size = size_of(said(metadata, size_mark_of(parsed.group)));
   if (parsed.is_ours && !parsed.has_known_owner()) {
     auto needs = needs_of_pod(json_at(pod, {"spec"}));
     if (needs) {
@@ -87,6 +90,11 @@ std::string group_of(const Json& shape) {
   if (!kueue.empty()) return fmt::format("{}:{}", kKueueGroup, kueue);
   const std::string& gang = said(metadata, kGangOf);
   return gang.empty() ? std::string() : fmt::format("{}:{}", kGangOf, gang);
+}
+
+std::string_view size_mark_of(std::string_view group) {
+  if (group.starts_with(kKueueGroup)) return kKueueTotal;
+  return group.starts_with(kLeaderWorkerSet) ? kLeaderWorkerSize : kGangSize;
 }
 
 std::uint32_t gpus_of_spec(const Json& spec) {

@@ -67,6 +67,8 @@ Pod parse_pod(const Json& pod);
 // Returns the gang that a pod or a template names, with the name's field; empty: it names none.
 // Example: "fairlead.dev/gang:pair".
 std::string group_of(const Json& shape);
+// Returns the annotation with the number of pods of such a gang.
+std::string_view size_mark_of(std::string_view group);
 // Returns the GPUs of all containers of a pod. Reads the limits: for extended resources, requests equal limits.
 std::uint32_t gpus_of_spec(const Json& spec);
 // Returns how many of these GPUs are slots (pods/slots.h).

@@ -217,12 +217,12 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
   const std::uint32_t size = is_alone ? 1 : first.gang_size;
   if (!is_alone && std::ranges::all_of(pods, [](const Pod* pod) { return pod->gang_size == 0; })) {
     return input_error("the number of pods of its gang {} is not known: it needs {}", owner.name,
-                       first.group.starts_with(kKueueGroup) ? kKueueTotal : kGangSize);
+                       size_mark_of(first.group));
   }
   for (const Pod* pod : pods) {
     if (is_alone || (pod->gang_size == size && size > 0)) continue;
     return input_error("its pods state different numbers of pods in the gang ({})",
-                       first.group.starts_with(kKueueGroup) ? kKueueTotal : kGangSize);
+                       size_mark_of(first.group));
   }
   owner.is_complete = found.all >= size;
   if (owner.pod_gpus == 0 && (owner.is_complete || is_alone)) {

@@ -37,6 +37,10 @@ constexpr std::string_view kGangOf = "fairlead.dev/gang";
 constexpr std::string_view kGangSize = "fairlead.dev/gang-size";
 constexpr std::string_view kKueueGroup = "kueue.x-k8s.io/pod-group-name";
 constexpr std::string_view kKueueTotal = "kueue.x-k8s.io/pod-group-total-count";
+// Labels and the annotation of the pods of a LeaderWorkerSet, each group of which is a gang.
+constexpr std::string_view kLeaderWorkerSet = "leaderworkerset.sigs.k8s.io/name";
+constexpr std::string_view kLeaderWorkerGroup = "leaderworkerset.sigs.k8s.io/group-index";
+constexpr std::string_view kLeaderWorkerSize = "leaderworkerset.sigs.k8s.io/size";
 // Marks of other schedulers' gangs: Coscheduling (label), Volcano and KAI (annotations). Each names a PodGroup.
 constexpr std::string_view kCoschedulingGroup = "scheduling.x-k8s.io/pod-group";
 constexpr std::string_view kVolcanoGroup = "scheduling.k8s.io/group-name";

@@ -100,6 +100,25 @@ TEST_F(OwnersTest, AKueuePodGroupIsAGangOfItsTotalCount) {
             "kueue.x-k8s.io/pod-group-total-count");
 }
 
+TEST_F(OwnersTest, AGroupOfALeaderWorkerSetIsAGang) {
+  const auto add = [&](const std::string& name, const char* group) {
+    add_pod(name, {{std::string(kLeaderWorkerSize), "2"}}, 1,
+            {{std::string(kLeaderWorkerSet), "llm"}, {std::string(kLeaderWorkerGroup), group}});
+  };
+  add("llm-0", "0");
+  add("llm-1", "1");
+  Scheduler live(server_, "fifo:skip=true");
+  live.run_for(seconds(20));
+  EXPECT_EQ(running(), 0) << "the workers do not exist yet";
+  add("llm-1-1", "1");
+  live.run_for(seconds(20));
+  EXPECT_EQ(running(), 2);
+  EXPECT_EQ(live.state("ann/llm-1"), JobState::kRunning);
+  add("llm-0-1", "0");
+  live.run_for(seconds(20));
+  EXPECT_EQ(live.state("ann/llm-0"), JobState::kRunning);
+}
+
 TEST_F(OwnersTest, AKubeletThatRefusesAPodMakesAFailedStartThatIsTriedAgain) {
   make("StatefulSet");
   // The node loses GPUs before the pods are created.
