@@ -207,7 +207,7 @@ Status wait_for(KubeDoor& door, Time until, WatchedKinds& owners,
 
 Result<Census> take_census(KubeDoor& door, Time until, const CensusOptions& options) {
   const auto ignore = [](const ReflectedChange&) {};
-  WatchedKinds owners(door, [](const OwnerKind&, const ReflectedChange&) {});
+  WatchedKinds owners(door, owner_kinds(), [](const OwnerKind&, const ReflectedChange&) {});
   Reflector nodes(door, "/api/v1/nodes", "", ignore);
   Reflector pods(door, "/api/v1/pods", "", ignore);
   Reflector settings(door, fmt::format("/api/v1/namespaces/{}/configmaps", options.name_space),

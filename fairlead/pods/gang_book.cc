@@ -60,6 +60,21 @@ void GangBook::set_owner(const OwnerKind& kind, const ReflectedChange& change, T
   queue_.add_gang(uid);
 }
 
+void GangBook::set_pod_group(const OwnerKind& kind, const ReflectedChange& change, Time now) {
+  const std::string key = fmt::format("{}/{}:{}", change.name.first, kind.mark, change.name.second);
+  const Json& size = json_along(*change.object, kind.members);
+  const bool is_gone = change.kind == ReflectedChange::Kind::kDeleted;
+  if (is_gone || !size.is_number_unsigned()) {
+    group_sizes_.erase(key);
+  } else {
+    group_sizes_[key] =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(size.get<std::uint64_t>(), 1'000'000));
+  }
+  if (!members_.contains(key)) return;
+  form(key, nullptr, now);
+  if (entries_.contains(key)) queue_.add_gang(key);
+}
+
 void GangBook::take_answer(const std::string& key, const Json& owner) {
   PodGang& gang = entries_.at(key).gang;
   if (gang.owner().kind == nullptr) return;
@@ -111,7 +126,8 @@ void GangBook::form(const std::string& key, const Pod* gone, Time now) {
   std::vector<const Pod*> pods;
   pods.reserve(members->second.size());
   for (const std::string& uid : members->second) pods.push_back(cluster_.pod(uid));
-  Result<Owner> owner = owner_of_pods(key, pods);
+  const auto size = group_sizes_.find(key);
+  Result<Owner> owner = owner_of_pods(key, pods, size == group_sizes_.end() ? 0 : size->second);
   if (!owner) {
     const Pod& first = *pods.front();
     return refusals_.add(object_of("v1", "Pod", first.name_space, first.name, first.uid),

@@ -52,6 +52,8 @@ class GangBook {
   std::vector<std::string> set_parent(const std::string& owner, const std::string& parent);
   void remove_parent(const std::string& owner) { lineage_.remove(owner); }
   void set_owner(const OwnerKind& kind, const ReflectedChange& change, Time now);
+  // Called with a PodGroup, which states the number of pods of a gang.
+  void set_pod_group(const OwnerKind& kind, const ReflectedChange& change, Time now);
   // Called with the gang's owner from the answer to a call.
   void take_answer(const std::string& key, const Json& owner);
   // Adds or replaces a pod. REQUIRES: it is in the view of the cluster, with its key (Pod::gang).
@@ -98,6 +100,7 @@ class GangBook {
   WorkQueue& queue_;
   Lineage lineage_;
   std::map<std::string, std::set<std::string>> members_;  // uids of pods, by key
+  std::map<std::string, std::uint32_t> group_sizes_;      // of PodGroups, by the key of their gang
   std::map<std::string, Entry> entries_;                  // by key
   std::map<JobId, std::string> keys_;
   std::size_t next_job_ = 0;

@@ -1,5 +1,7 @@
 #include "fairlead/pods/kinds.h"
 
+#include "fairlead/pods/owner.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -82,6 +84,28 @@ std::vector<OwnerKind> make_kinds() {
   };
 }
 
+OwnerKind pod_group_kind(std::string_view api_version, std::string_view mark, KeyPath members) {
+  return {.api_version = api_version,
+          .kind = "PodGroup",
+          .plural = "podgroups",
+          .suspend = {},
+          .sets = {},
+          .mark = mark,
+          .members = std::move(members)};
+}
+
+std::vector<OwnerKind> make_pod_group_kinds() {
+  const KeyPath min_member = {"spec", "minMember"};
+  const KeyPath min_count = {"spec", "schedulingPolicy", "gang", "minCount"};
+  return {
+      pod_group_kind("scheduling.x-k8s.io/v1alpha1", kCoschedulingGroup, min_member),
+      pod_group_kind("scheduling.volcano.sh/v1beta1", kVolcanoGroup, min_member),
+      pod_group_kind("scheduling.run.ai/v2alpha2", kKaiGroup, min_member),
+      pod_group_kind("scheduling.k8s.io/v1alpha2", kSchedulingGroup, min_count),
+      pod_group_kind("scheduling.k8s.io/v1beta1", kSchedulingGroup, min_count),
+  };
+}
+
 // Returns the number at that path; 1 if it is missing.
 std::int64_t number_along(const Json& value, const KeyPath& path) {
   const Json& at = json_along(value, path);
@@ -116,6 +140,11 @@ std::string OwnerKind::path_of(std::string_view name_space, std::string_view nam
 
 std::span<const OwnerKind> owner_kinds() {
   static const std::vector<OwnerKind> kKinds = make_kinds();
+  return kKinds;
+}
+
+std::span<const OwnerKind> pod_group_kinds() {
+  static const std::vector<OwnerKind> kKinds = make_pod_group_kinds();
   return kKinds;
 }
 

@@ -34,6 +34,9 @@ struct OwnerKind {
   KeyPath outcome{};  // a text, at the end "Complete" or "Failed"; empty: its conditions show that
   KeyPath completions{};  // the number of pods that must succeed; status.succeeded counts them
   KeyPath order{};        // a text: "InOrder" if its sets wait for each other
+  // For a PodGroup: the mark by which pods name it (Pod::group), and the number of its pods.
+  std::string_view mark{};
+  KeyPath members{};
 
   std::string group_path() const;  // "/apis/batch/v1"
   std::string list_path() const;   // "/apis/batch/v1/jobs"
@@ -41,6 +44,8 @@ struct OwnerKind {
 };
 
 std::span<const OwnerKind> owner_kinds();
+// Returns the kinds of the PodGroups of other schedulers, which state the size of a gang of pods. They have no sets.
+std::span<const OwnerKind> pod_group_kinds();
 // Returns a kind by its name and group, because an owner reference may name another version. Null: not in
 // the table.
 const OwnerKind* find_owner_kind(std::string_view api_version, std::string_view kind);

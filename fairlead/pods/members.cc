@@ -84,8 +84,8 @@ void parse_gang(const Json& pod, Pod& parsed) {
 
 std::string group_of(const Json& shape) {
   const Json& metadata = json_at(shape, {"metadata"});
-  const std::string& scheduling = text_at(shape, {"spec", "schedulingGroup", "podGroupName"});
-  if (!scheduling.empty()) return fmt::format("schedulingGroup:{}", scheduling);
+  const std::string& scheduling = text_at(shape, {"spec", kSchedulingGroup, "podGroupName"});
+  if (!scheduling.empty()) return fmt::format("{}:{}", kSchedulingGroup, scheduling);
   const std::string& kueue = text_at(metadata, {"labels", kKueueGroup});
   if (!kueue.empty()) return fmt::format("{}:{}", kKueueGroup, kueue);
   const std::string& gang = said(metadata, kGangOf);

@@ -18,6 +18,10 @@ ObservedCluster::ObservedCluster(KubeDoor& door, const std::string& name_space,
       watch_(door, name_space,
              {.owner = [this](const OwnerKind& kind,
                               const ReflectedChange& change) { on_owner(kind, change); },
+              .pod_group =
+                  [this](const OwnerKind& kind, const ReflectedChange& change) {
+                    gangs_.set_pod_group(kind, change, door_.now());
+                  },
               .node = [this](const ReflectedChange& change) { on_node(change); },
               .pod =
                   [this](const ReflectedChange& change) {

@@ -203,7 +203,11 @@ void take_wishes(const std::vector<const Pod*>& pods, Owner& owner) {
 
 }  // namespace
 
-Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*>& pods) {
+Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*>& pods,
+                            std::uint32_t group_size) {
+  const auto size_of = [&](const Pod* pod) {
+    return pod->gang_size == 0 && !pod->group.empty() ? group_size : pod->gang_size;
+  };
   const Pod& first = **std::ranges::min_element(pods, {}, [](const Pod* pod) { return pod->name; });
   Owner owner{
       .key = key,
@@ -214,13 +218,16 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
       .version = {}};
   FL_TRY_ASSIGN(found, count(pods, owner));
   const bool is_alone = first.group.empty() && (first.owner.empty() || first.gang_size == 0);
-  const std::uint32_t size = is_alone ? 1 : first.gang_size;
-  if (!is_alone && std::ranges::all_of(pods, [](const Pod* pod) { return pod->gang_size == 0; })) {
-    return input_error("the number of pods of its gang {} is not known: it needs {}", owner.name,
-                       size_mark_of(first.group));
+  const std::uint32_t size = is_alone ? 1 : size_of(&first);
+  if (!is_alone && std::ranges::all_of(pods, [&](const Pod* pod) { return size_of(pod) == 0; })) {
+    const bool has_group = std::ranges::any_of(pod_group_kinds(), [&](const OwnerKind& kind) {
+      return first.group.starts_with(kind.mark);
+    });
+    return input_error("the number of pods of its gang {} is not known: it needs {}{}", owner.name,
+                       has_group ? "its PodGroup, or " : "", size_mark_of(first.group));
   }
   for (const Pod* pod : pods) {
-    if (is_alone || (pod->gang_size == size && size > 0)) continue;
+    if (is_alone || (size_of(pod) == size && size > 0)) continue;
     return input_error("its pods state different numbers of pods in the gang ({})",
                        size_mark_of(first.group));
   }

@@ -37,6 +37,7 @@ constexpr std::string_view kGangOf = "fairlead.dev/gang";
 constexpr std::string_view kGangSize = "fairlead.dev/gang-size";
 constexpr std::string_view kKueueGroup = "kueue.x-k8s.io/pod-group-name";
 constexpr std::string_view kKueueTotal = "kueue.x-k8s.io/pod-group-total-count";
+constexpr std::string_view kSchedulingGroup = "schedulingGroup";  // field of a pod's spec
 // Labels and the annotation of the pods of a LeaderWorkerSet, each group of which is a gang.
 constexpr std::string_view kLeaderWorkerSet = "leaderworkerset.sigs.k8s.io/name";
 constexpr std::string_view kLeaderWorkerGroup = "leaderworkerset.sigs.k8s.io/group-index";
@@ -86,7 +87,9 @@ bool is_fairleads(const OwnerKind& kind, const Json& object);
 Result<Owner> parse_owner(const OwnerKind& kind, const Json& object,
                           std::string_view scheduler = kSchedulerName);
 // Returns the owner of pods that have the key `key` and no known owner. Error: as in parse_owner.
+// `group_size`: the number of pods by their PodGroup, for pods that state none; 0: not known.
 // REQUIRES: pods is not empty.
-Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*>& pods);
+Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*>& pods,
+                            std::uint32_t group_size = 0);
 
 }  // namespace fairlead

@@ -119,6 +119,58 @@ TEST_F(OwnersTest, AGroupOfALeaderWorkerSetIsAGang) {
   EXPECT_EQ(live.state("ann/llm-0"), JobState::kRunning);
 }
 
+TEST_F(OwnersTest, APodGroupOfAnotherSchedulerStatesTheSizeOfItsGang) {
+  struct Case {
+    std::string group, mark;
+    Json spec;
+    bool is_label = false;
+  };
+  const Json gang = {{"schedulingPolicy", {{"gang", {{"minCount", 2}}}}}};
+  for (const Case& each : std::vector<Case>{
+           {"scheduling.x-k8s.io/v1alpha1",
+            std::string(kCoschedulingGroup),
+            {{"minMember", 2}},
+            true},
+           {"scheduling.volcano.sh/v1beta1", std::string(kVolcanoGroup), {{"minMember", 2}}},
+           {"scheduling.run.ai/v2alpha2", std::string(kKaiGroup), {{"minMember", 2}}},
+           {"scheduling.k8s.io/v1alpha2", std::string(kSchedulingGroup), gang}}) {
+    SCOPED_TRACE(each.group);
+    FakeServer server(1);
+    server.add_node({.name = "n", .gpus = 4});
+    server.add_operator({.resource = "/apis/" + each.group + "/podgroups",
+                         .kind = "PodGroup",
+                         .children = [](const Json&) { return std::vector<FakeChild>(); }});
+    const auto add = [&](const char* name) {
+      Json pod = fake_template(2);
+      pod["metadata"]["name"] = name;
+      if (each.mark == kSchedulingGroup) {
+        pod["spec"][each.mark]["podGroupName"] = "g";
+      } else {
+        pod["metadata"][each.is_label ? "labels" : "annotations"][each.mark] = "g";
+      }
+      ASSERT_EQ(server.act("POST", "/api/v1/namespaces/ann/pods", pod).status, 201);
+    };
+    add("a");
+    Scheduler live(server, "fifo:skip=true");
+    live.run_for(seconds(20));
+    EXPECT_EQ(live.world().refused().at("ann/a"),
+              "the number of pods of its gang g is not known: it needs its PodGroup, or "
+              "fairlead.dev/gang-size");
+    const Json group = {{"metadata", {{"name", "g"}}}, {"spec", each.spec}};
+    const std::string path = "/apis/" + each.group + "/namespaces/ann/podgroups";
+    ASSERT_EQ(server.act("POST", path, group).status, 201);
+    live.run_for(seconds(20));
+    EXPECT_TRUE(live.world().refused().empty());
+    EXPECT_EQ(live.places(), 0) << "its second pod does not exist yet";
+    add("b");
+    live.run_for(seconds(20));
+    EXPECT_EQ(live.state("ann/g"), JobState::kRunning);
+    server.act("DELETE", path + "/g");
+    live.run_for(seconds(20));
+    EXPECT_EQ(live.state("ann/g"), JobState::kRunning);
+  }
+}
+
 TEST_F(OwnersTest, AKubeletThatRefusesAPodMakesAFailedStartThatIsTriedAgain) {
   make("StatefulSet");
   // The node loses GPUs before the pods are created.

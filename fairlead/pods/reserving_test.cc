@@ -139,7 +139,8 @@ TEST_F(ReservingTest, AGangOfUnknownSizeIsRefusedInWords) {
   Scheduler live(server_, "fairlead");
   live.run_for(seconds(30));
   EXPECT_EQ(live.world().refused().at("ann/p0"),
-            "the number of pods of its gang pair is not known: it needs fairlead.dev/gang-size");
+            "the number of pods of its gang pair is not known: it needs its PodGroup, or "
+            "fairlead.dev/gang-size");
 }
 
 TEST_F(ReservingTest, PodsThatMayNotComeBackAreNotStoppedUnlessTheyDeclareIt) {

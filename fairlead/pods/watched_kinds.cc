@@ -17,8 +17,9 @@ constexpr Duration kStale = seconds(30);
 
 }  // namespace
 
-WatchedKinds::WatchedKinds(KubeDoor& door, Sink sink) : door_(door), sink_(std::move(sink)) {
-  for (const OwnerKind& kind : owner_kinds()) groups_[kind.group_path()].ask_at = door.now();
+WatchedKinds::WatchedKinds(KubeDoor& door, std::span<const OwnerKind> kinds, Sink sink)
+    : door_(door), kinds_(kinds), sink_(std::move(sink)) {
+  for (const OwnerKind& kind : kinds_) groups_[kind.group_path()].ask_at = door.now();
 }
 
 WatchedKinds::~WatchedKinds() {
@@ -27,7 +28,7 @@ WatchedKinds::~WatchedKinds() {
 
 // Returns whether all of its kinds are served and their objects known, so there is nothing to look up.
 bool WatchedKinds::is_settled(const Group& group) const {
-  return std::ranges::all_of(owner_kinds(), [&](const OwnerKind& kind) {
+  return std::ranges::all_of(kinds_, [&](const OwnerKind& kind) {
     if (&groups_.at(kind.group_path()) != &group) return true;
     const auto found = group.reflectors.find(&kind);
     return found != group.reflectors.end() && found->second->is_fresh(kStale);
@@ -83,7 +84,7 @@ void WatchedKinds::take(const std::string& path, Group& group, const KubeEvent& 
   group.trouble.clear();
   group.is_known = true;
   group.ask_at = door_.now() + kAskAgain;
-  for (const OwnerKind& kind : owner_kinds()) {
+  for (const OwnerKind& kind : kinds_) {
     if (kind.group_path() != path) continue;
     const bool is_served =
         event.status == 200 && item_at(*body, {"resources"}, "name", kind.plural).is_object();

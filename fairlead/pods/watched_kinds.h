@@ -1,4 +1,4 @@
-// The objects of all kinds of owners that the API server has (pods/kinds.h).
+// The objects of kinds that the API server may have: owners, and PodGroups (pods/kinds.h).
 //
 // Discovery lists the kinds that the server has. Missing kinds are looked up again from time to time,
 // because their operator may be installed later, or removed with all objects. A state machine like a
@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ class WatchedKinds {
  public:
   using Sink = std::function<void(const OwnerKind&, const ReflectedChange&)>;
 
-  // REQUIRES: the door outlives this. The sink must not call this.
-  WatchedKinds(KubeDoor& door, Sink sink);
+  // REQUIRES: the door and the kinds outlive this. The sink must not call this.
+  WatchedKinds(KubeDoor& door, std::span<const OwnerKind> kinds, Sink sink);
   ~WatchedKinds();
 
   // Returns true if the event was its own.
@@ -56,6 +57,7 @@ class WatchedKinds {
   void serve(Group& group, const OwnerKind& kind, bool is_served);
 
   KubeDoor& door_;
+  const std::span<const OwnerKind> kinds_;
   Sink sink_;
   std::map<std::string, Group> groups_;  // by path
 };
