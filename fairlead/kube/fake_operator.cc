@@ -12,10 +12,13 @@
 namespace fairlead {
 namespace {
 
-bool is_done(const Json& child) {
-  return phase_of(child) == "Succeeded" || has_condition(child, "Complete") ||
-         has_condition(child, "Succeeded");
+// Returns whether an object of an operator has succeeded.
+bool is_complete(const Json& object) {
+  return has_condition(object, "Complete") || has_condition(object, "Completed") ||
+         has_condition(object, "Succeeded");
 }
+
+bool is_done(const Json& child) { return phase_of(child) == "Succeeded" || is_complete(child); }
 
 }  // namespace
 
@@ -77,8 +80,8 @@ void FakeCluster::operate(const FakeKey& key) {
   const FakeObject found = store_.find(key);
   if (!found) return;
   const FakeOperator& played = operators_.at(key.resource);
-  const bool is_over = has_condition(*found, "Succeeded") || has_condition(*found, "Completed") ||
-                       json_at(*found, {"status"}).contains("jobDeploymentStatus");
+  const bool is_over =
+      is_complete(*found) || json_at(*found, {"status"}).contains("jobDeploymentStatus");
   std::size_t done = 0;
   const std::vector<FakeChild> children = played.children(*found);
   for (const FakeChild& child : children) {

@@ -2,6 +2,7 @@
 
 #include "fairlead/input/civil_time.h"
 #include "fairlead/kube/reflector.h"
+#include "fairlead/pods/joined_owners.h"
 #include "fairlead/pods/lineage.h"
 #include "fairlead/pods/tickets.h"
 #include "fairlead/pods/watched_kinds.h"
@@ -64,7 +65,13 @@ class Taker {
     Node node = parse_node(object);
     census_.nodes[node.name] = std::move(node);
   }
-  void take_owner(const OwnerKind& kind, const Json& object) {
+  void take_owner(const OwnerKind& kind, const std::shared_ptr<const Json>& object) {
+    if (!kind.is_joined) take_alone(kind, *object);
+    const auto joined =
+        joined_owners_.join(kind, {.kind = ReflectedChange::Kind::kAdded, .object = object});
+    if (joined) take_alone(*joined->kind, *joined->change.object);
+  }
+  void take_alone(const OwnerKind& kind, const Json& object) {
     const std::string parent = known_parent(object);
     if (!parent.empty()) {
       lineage_.add(text_at(object, {"metadata", "uid"}), parent);
@@ -168,6 +175,7 @@ class Taker {
   const CensusOptions& options_;
   Census census_;
   Lineage lineage_;
+  JoinedOwners joined_owners_;
   std::map<std::string, CensusGang> gangs_;  // by uid of the owner
   std::map<std::string, CensusGang> loose_;  // by the key of their pods
 };
@@ -216,7 +224,9 @@ Result<Census> take_census(KubeDoor& door, Time until, const CensusOptions& opti
   FL_TRY(wait_for(door, until, owners, all));
   Taker taker(options, door.unix_ms());
   for (const auto& [name, object] : nodes.objects()) taker.take_node(*object);
-  owners.each([&](const OwnerKind& kind, const Json& object) { taker.take_owner(kind, object); });
+  owners.each([&](const OwnerKind& kind, const std::shared_ptr<const Json>& object) {
+    taker.take_owner(kind, object);
+  });
   for (const auto& [name, object] : pods.objects()) taker.take_pod(*object);
   for (const auto& [name, object] : settings.objects()) FL_TRY(taker.take_settings(*object));
   return taker.census();

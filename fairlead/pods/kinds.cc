@@ -29,6 +29,15 @@ std::vector<PodSetsAt> ray_sets(const KeyPath& where) {
            .shape = {"template"}}};
 }
 
+// Returns the sets of a JobSet with its Jobs described at `where`.
+std::vector<PodSetsAt> job_sets(const KeyPath& where) {
+  return {{.where = where,
+           .is_many = true,
+           .counts = {{"replicas"}, {"template", "spec", "parallelism"}},
+           .limit = {},
+           .shape = {"template", "spec", "template"}}};
+}
+
 // Returns a kind of Kubeflow's operators, which list replicas by their role in the field `replicas` of the spec.
 OwnerKind kubeflow_kind(std::string_view api_version, std::string_view kind,
                         std::string_view plural, std::string_view replicas) {
@@ -58,11 +67,7 @@ std::vector<OwnerKind> make_kinds() {
        .kind = "JobSet",
        .plural = "jobsets",
        .suspend = {"spec", "suspend"},
-       .sets = {{.where = {"spec", "replicatedJobs"},
-                 .is_many = true,
-                 .counts = {{"replicas"}, {"template", "spec", "parallelism"}},
-                 .limit = {},
-                 .shape = {"template", "spec", "template"}}},
+       .sets = job_sets({"spec", "replicatedJobs"}),
        .order = {"spec", "startupPolicy", "startupPolicyOrder"}},
       kubeflow_kind("kubeflow.org/v1", "PyTorchJob", "pytorchjobs", "pytorchReplicaSpecs"),
       kubeflow_kind("kubeflow.org/v1", "TFJob", "tfjobs", "tfReplicaSpecs"),
@@ -70,6 +75,13 @@ std::vector<OwnerKind> make_kinds() {
       kubeflow_kind("kubeflow.org/v1", "PaddleJob", "paddlejobs", "paddleReplicaSpecs"),
       kubeflow_kind("kubeflow.org/v1", "JAXJob", "jaxjobs", "jaxReplicaSpecs"),
       kubeflow_kind("kubeflow.org/v2beta1", "MPIJob", "mpijobs", "mpiReplicaSpecs"),
+      {.api_version = "trainer.kubeflow.org/v1alpha1",
+       .kind = "TrainJob",
+       .plural = "trainjobs",
+       .suspend = {"spec", "suspend"},
+       .sets = job_sets({kBelow, "spec", "replicatedJobs"}),
+       .order = {kBelow, "spec", "startupPolicy", "startupPolicyOrder"},
+       .is_joined = true},
       {.api_version = "ray.io/v1",
        .kind = "RayJob",
        .plural = "rayjobs",

@@ -25,6 +25,9 @@ struct PodSetsAt {
   KeyPath shape;                // in a set: the pods' template
 };
 
+// The field of a joined owner with the object below it.
+constexpr std::string_view kBelow = "below";
+
 struct OwnerKind {
   std::string_view api_version;  // "batch/v1"
   std::string_view kind;         // "Job"
@@ -32,8 +35,9 @@ struct OwnerKind {
   KeyPath suspend;               // a boolean: true deletes its pods, without a failure
   std::vector<PodSetsAt> sets;
   KeyPath outcome{};  // a text, at the end "Complete" or "Failed"; empty: its conditions show that
-  KeyPath completions{};  // the number of pods that must succeed; status.succeeded counts them
-  KeyPath order{};        // a text: "InOrder" if its sets wait for each other
+  KeyPath completions{};   // the number of pods that must succeed; status.succeeded counts them
+  KeyPath order{};         // a text: "InOrder" if its sets wait for each other
+  bool is_joined = false;  // an object below it has its sets (pods/joined_owners.h)
   // For a PodGroup: the mark by which pods name it (Pod::group), and the number of its pods.
   std::string_view mark{};
   KeyPath members{};

@@ -89,7 +89,9 @@ void ObservedCluster::on_owner(const OwnerKind& kind, const ReflectedChange& cha
       gangs_.set_pod(pod, door_.now());
     }
   }
-  gangs_.set_owner(kind, change, door_.now());
+  if (!kind.is_joined) gangs_.set_owner(kind, change, door_.now());
+  if (const auto joined = joined_owners_.join(kind, change))
+    gangs_.set_owner(*joined->kind, joined->change, door_.now());
 }
 
 void ObservedCluster::set_pod(Pod pod) {

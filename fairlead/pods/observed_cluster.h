@@ -9,6 +9,7 @@
 #include "fairlead/pods/event_recorder.h"
 #include "fairlead/pods/gang_book.h"
 #include "fairlead/pods/gang_calls.h"
+#include "fairlead/pods/joined_owners.h"
 #include "fairlead/pods/resting_nodes.h"
 
 #include <string>
@@ -53,6 +54,7 @@ class ObservedCluster {
   const Followers followers_;
   ClusterView view_;
   GangBook gangs_;
+  JoinedOwners joined_owners_;
   ClusterWatch watch_;
 };
 

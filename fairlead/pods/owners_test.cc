@@ -9,7 +9,7 @@ namespace fairlead {
 namespace {
 
 TEST_F(OwnersTest, EveryKindStartsAsAGangAndTakesTurnsAndEnds) {
-  for (const std::string kind : {"PyTorchJob", "JobSet", "StatefulSet"}) {
+  for (const std::string kind : {"PyTorchJob", "JobSet", "TrainJob", "StatefulSet"}) {
     FakeServer server(1);
     SCOPED_TRACE(kind);
     add_operators(server);

@@ -57,6 +57,17 @@ inline void add_operators(FakeServer& server) {
                              return jobs;
                            },
                        .success = {{"conditions", {{{"type", "Completed"}, {"status", "True"}}}}}});
+  // A TrainJob has a JobSet with the pods of its runtime.
+  server.add_operator({.resource = "/apis/trainer.kubeflow.org/v1alpha1/trainjobs",
+                       .kind = "TrainJob",
+                       .children =
+                           [](const Json& object) {
+                             return std::vector<FakeChild>{
+                                 {"/apis/jobset.x-k8s.io/v1alpha2/jobsets",
+                                  name_of(object),
+                                  {{"spec", object["spec"]["runtime"]}}}};
+                           },
+                       .success = {{"conditions", {{{"type", "Complete"}, {"status", "True"}}}}}});
   server.add_operator({.resource = "/apis/ray.io/v1/rayclusters",
                        .kind = "RayCluster",
                        .children = [](const Json& object) {
@@ -100,12 +111,16 @@ inline Made made(const std::string& kind, Duration run, Json annotations = Json:
                 {{"Master", {{"replicas", 1}, {"template", none}}},
                  {"Worker", {{"replicas", 2}, {"template", gpus}}}}}}}}};
   }
-  if (kind == "JobSet") {
+  if (kind == "JobSet" || kind == "TrainJob") {
     const auto job = [](std::int64_t pods, const Json& shape) {
       return Json{{"spec", {{"parallelism", pods}, {"completions", pods}, {"template", shape}}}};
     };
     const Json sets = Json::array(
         {{{"name", "a"}, {"template", job(1, gpus)}}, {{"name", "b"}, {"template", job(1, gpus)}}});
+    if (kind == "TrainJob") {
+      return {"/apis/trainer.kubeflow.org/v1alpha1/namespaces/ann/trainjobs",
+              {{"metadata", meta}, {"spec", {{"runtime", {{"replicatedJobs", sets}}}}}}};
+    }
     return {"/apis/jobset.x-k8s.io/v1alpha2/namespaces/ann/jobsets",
             {{"metadata", meta}, {"spec", {{"replicatedJobs", sets}}}}};
   }

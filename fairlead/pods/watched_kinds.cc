@@ -126,10 +126,11 @@ bool WatchedKinds::is_fresh(Duration limit) const {
   });
 }
 
-void WatchedKinds::each(const std::function<void(const OwnerKind&, const Json&)>& sink) const {
+void WatchedKinds::each(
+    const std::function<void(const OwnerKind&, const std::shared_ptr<const Json>&)>& sink) const {
   for (const auto& [path, group] : groups_) {
     for (const auto& [kind, reflector] : group.reflectors) {
-      for (const auto& [name, object] : reflector->objects()) sink(*kind, *object);
+      for (const auto& [name, object] : reflector->objects()) sink(*kind, object);
     }
   }
 }

@@ -37,7 +37,8 @@ class WatchedKinds {
   // Returns the reflectors of the served kinds.
   std::vector<const Reflector*> reflectors() const;
   // Calls `sink` with all objects.
-  void each(const std::function<void(const OwnerKind&, const Json&)>& sink) const;
+  void each(
+      const std::function<void(const OwnerKind&, const std::shared_ptr<const Json>&)>& sink) const;
   // Returns why objects are not known; empty: there is no problem.
   std::string trouble() const;
 
