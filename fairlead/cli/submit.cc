@@ -9,7 +9,7 @@
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/cli/session.h"
 #include "fairlead/cli/tasks.h"
-#include "fairlead/serve/command_model.h"
+#include "fairlead/measure/command_model.h"
 
 #include <fmt/format.h>
 

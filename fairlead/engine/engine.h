@@ -127,6 +127,9 @@ class Engine {
   void restore(const Record& record);
   // Called after the policy has loaded the state of that snapshot.
   void restore_wakes(std::span<const Time> wakes);
+  // Takes over a speed that an earlier engine has learned for that user's model; empty: of jobs without one.
+  // REQUIRES: the type and the user are in the tables; called between two steps.
+  void learn(UserId user, std::string_view model, GpuTypeId type, const MeasuredRate& measured);
   // Called if the policy has no state yet: the next step stops all running jobs, and the policy gets
   // an arrival for every present job, by id.
   void restart_policy() { restarts_policy_ = true; }

@@ -4,6 +4,7 @@
 #include "fairlead/base/archive.h"
 #include "fairlead/base/overloaded.h"
 #include "fairlead/engine/engine.h"
+#include "fairlead/model/known_speed.h"
 #include "fairlead/model/step.h"
 
 #include <algorithm>
@@ -23,6 +24,14 @@ void Engine::snapshot(std::string_view policy_options) {
 
 void Engine::restore_wakes(std::span<const Time> wakes) {
   for (Time wake : wakes) wakes_.push(wake);
+}
+
+void Engine::learn(UserId user, std::string_view model, GpuTypeId type,
+                   const MeasuredRate& measured) {
+  known_.learn({.user = user,
+                .model = model.empty() ? ModelId() : tables_.add_model(model),
+                .type = type,
+                .measured = measured});
 }
 
 // Applies a record to the tables, the plan, and the known speeds and work.

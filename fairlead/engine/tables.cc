@@ -22,6 +22,8 @@ void JobSet::reserve(std::size_t jobs) { slots_.reserve(jobs); }
 
 ModelId Tables::model_named(std::string_view name) const { return find(model_rows_, models, name); }
 
+ModelId Tables::add_model(std::string_view name) { return find_or_add(model_rows_, models, name); }
+
 namespace {
 
 std::uint64_t mask_of(std::uint32_t gpus) { return ~std::uint64_t{0} >> (kNodeGpusMax - gpus); }
@@ -79,7 +81,7 @@ void Tables::add_job(const JobSpec& asked) {
   JobSpec job = asked;
   job.submit = now;
   Jobs::Named named;
-  if (!job.model.empty()) named.model = find_or_add(model_rows_, models, job.model);
+  if (!job.model.empty()) named.model = add_model(job.model);
   if (!job.partition.empty())
     named.partition = find_or_add(partition_rows_, jobs.partitions, job.partition);
   jobs.add(job, named);

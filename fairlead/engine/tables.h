@@ -55,6 +55,8 @@ struct Tables {
   }
   // Returns none if no job that came is of that model.
   ModelId model_named(std::string_view name) const;
+  // Returns the row of the model, which is added if no job of it has come.
+  ModelId add_model(std::string_view name);
   // Reserves memory for that many jobs.
   void reserve(std::size_t jobs);
 

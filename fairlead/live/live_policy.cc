@@ -20,6 +20,7 @@ Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed) {
 EngineOptions live_engine_options(std::uint64_t seed) {
   EngineOptions options{.slack = seconds(10)};
   options.profiles.source = SpeedSource::kMeasured;
+  options.profiles.length = {};  // the speeds that jobs report are means over turns already
   options.profiles.age = kSpeedAge;
   options.profiles.factors = builtin_gpu_factors();
   options.profiles.seed = seed;

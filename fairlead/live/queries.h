@@ -1,5 +1,5 @@
-// The requests that change nothing and that every daemon answers: the cluster, the users, the jobs, and why one waits
-// (docs/openapi.yaml).
+// The requests that change nothing and that every daemon answers: the cluster, the users, the learned speeds, the jobs,
+// and why one waits (docs/openapi.yaml).
 #pragma once
 
 #include "fairlead/http/http.h"
@@ -31,7 +31,7 @@ struct JobPath {
 std::optional<JobPath> job_path(std::string_view path, const Tables& tables);
 
 // Answers a GET at that time; nullopt: this is another request. The answer has nothing that only some clients may see.
-// O((users + jobs) log users + nodes).
+// O((users + jobs) log users + nodes + speeds).
 std::optional<JsonAnswer> query_answer(const Views& views, const HttpMessage& request, Time now);
 
 }  // namespace fairlead

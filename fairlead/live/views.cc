@@ -295,9 +295,9 @@ void Views::add_gpu_metrics(PrometheusText& text, Time now) const {
 }
 
 // The confidence is the probability that the next measurement agrees, by Laplace's rule of succession.
-json Views::models(std::span<const LearnedSpeed> speeds) const {
+json Views::models() const {
   json list = json::array();
-  for (const LearnedSpeed& speed : speeds) {
+  for (const LearnedSpeed& speed : speeds.learned()) {
     const double agreeing = speed.measured.agreeing;
     list.push_back({{"user", tables.users.names[speed.user]},
                     {"model", speed.model.is_none() ? "" : tables.models[speed.model]},

@@ -28,9 +28,11 @@ nlohmann::json usage_json(const Tables& tables, const UsageBook::Times& times);
 struct Views {
   // `options`: of the policy, in canonical form. REQUIRES: the arguments passed by reference outlive this; `book` gets
   // every record.
-  Views(const BackendFacts& facts, const Tables& of, const Policy& decides, std::string options)
+  Views(const BackendFacts& facts, const Tables& of, const KnownSpeed& known, const Policy& decides,
+        std::string options)
       : backend(facts),
         tables(of),
+        speeds(known),
         book(of, facts),
         policy(decides.name()),
         policy_options(std::move(options)),
@@ -38,6 +40,7 @@ struct Views {
 
   const BackendFacts& backend;
   const Tables& tables;
+  const KnownSpeed& speeds;
   JobBook book;
   const std::string policy;
   const std::string policy_options;
@@ -56,7 +59,7 @@ struct Views {
   // Adds the family about GPUs that are out of service. O(GPUs).
   void add_gpu_metrics(PrometheusText& text, Time now) const;
   // Returns the learned speeds of models (KnownSpeed::learned). O(speeds).
-  nlohmann::json models(std::span<const LearnedSpeed> speeds) const;
+  nlohmann::json models() const;
   // Adds the families about users: GPU time, entitlement, GPUs in use. Costs as users().
   void add_user_metrics(PrometheusText& text, Time now) const;
 

@@ -26,7 +26,7 @@
 // A GPU that no job may have now (local/gpu_watch.h) is down for the engine, unless a job has it already: that job
 // stays, and no other job follows it.
 //
-// Jobs are measured by several sensors (local/sensors.h). A user's speeds of a model are relative to the first speed
+// Jobs are measured by several sensors (measure/sensors.h). A user's speeds of a model are relative to the first speed
 // measured, per GPU (local/references.h). The speed of a job of which no sensor reports is unknown, and nothing is
 // assumed.
 //
@@ -42,9 +42,9 @@
 #include "fairlead/local/gpu_watch.h"
 #include "fairlead/local/machine.h"
 #include "fairlead/local/references.h"
-#include "fairlead/local/sensors.h"
 #include "fairlead/local/start_conditions.h"
 #include "fairlead/local/submission.h"
+#include "fairlead/measure/sensors.h"
 
 #include <functional>
 #include <map>

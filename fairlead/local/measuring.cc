@@ -1,19 +1,16 @@
 // Measures the speed of jobs, and finds out which jobs can save their work.
 
 #include "fairlead/local/local_backend.h"
+#include "fairlead/measure/speed_reports.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
 namespace fairlead {
 namespace {
 
-// Chosen: the pause between looks at jobs, and the change of a speed that is worth a record.
-constexpr Duration kLook = seconds(5);
-constexpr double kRateStep = 0.05;
-constexpr double kRateMax = 1000;  // limit of speed / reference speed; larger ones are implausible
+constexpr Duration kLook = seconds(5);  // chosen: the pause between looks at jobs
 
 // Reports a job that can save its work now, or cannot any more, to the engine. A job that may never move has been
 // moved if its GPUs broke.
@@ -71,17 +68,13 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
   const auto gpus = static_cast<double>(task.gpus.size());
   // Speed 1 is the reference on the gang that the job asks for.
   const double rate =
-      std::min(references_.relative(model, task.sensors, gpus) * gpus / jobs.gpus[id], kRateMax);
-  if (task.told_rate > 0 && std::abs(rate / task.told_rate - 1) < kRateStep) return;
+      plausible(references_.relative(model, task.sensors, gpus) * gpus / jobs.gpus[id]);
+  if (!is_news(rate, task.told_rate)) return;
   task.told_rate = rate;
   inbox_.add({.kind = EventKind::kProgress, .job = id, .run = job.run, .rate = Rate::of(rate)});
   const Sensors::Done done = task.sensors.done().value();
-  if (done.progress.total <= done.progress.done || done.unit_per_s <= 0) return;
-  const double left_s =
-      std::min((done.progress.total - done.progress.done) / done.unit_per_s * rate, 1e9);
-  inbox_.add({.kind = EventKind::kReported,
-              .job = id,
-              .left = {std::max<std::int64_t>(1, std::llround(left_s * 1000))}});
+  if (const auto left = time_left(done.progress, done.unit_per_s, rate))
+    inbox_.add({.kind = EventKind::kReported, .job = id, .left = *left});
 }
 
 void LocalBackend::expect(std::span<Step> steps) const {

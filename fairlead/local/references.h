@@ -4,7 +4,7 @@
 #pragma once
 
 #include "fairlead/io/io.h"
-#include "fairlead/local/sensors.h"
+#include "fairlead/measure/sensors.h"
 
 #include <map>
 #include <string>

@@ -74,18 +74,28 @@ void KnownSpeed::set_now(Time now) {
   hear();
 }
 
-// Numbers profiles in the order of their first jobs.
 void KnownSpeed::add_job(JobId job) {
   if (needed_ != RatesNeeded::kProfiled && !measures()) return;
-  const UserId user = jobs_.user[job];
-  const ModelId model = jobs_.model[job];
+  profile_.grow_to(job) = profile(jobs_.user[job], jobs_.model[job]);
+}
+
+// Numbers profiles in the order of their first jobs, or first speeds that were taken over.
+std::uint32_t KnownSpeed::profile(UserId user, ModelId model) {
   const auto next = static_cast<std::uint32_t>(state_->profiles.size());
   const auto [profile, is_new] = state_->profiles.try_emplace(profile_key(user, model), next);
   if (is_new) {
     known_at_.resize(known_at_.size() + cluster_.type_names.size(), Time::never());
     state_->owners.emplace_back(user, model);
   }
-  profile_.grow_to(job) = profile->second;
+  return profile->second;
+}
+
+void KnownSpeed::learn(const LearnedSpeed& speed) {
+  if (!measures()) return;
+  const std::size_t types = cluster_.type_names.size();
+  const std::size_t first = profile(speed.user, speed.model) * types;
+  state_->measured.learn(first + cluster_.type_product[speed.type].row(), speed.measured);
+  hear();
 }
 
 std::vector<LearnedSpeed> KnownSpeed::learned() const {

@@ -86,6 +86,9 @@ class KnownSpeed {
 
   // Returns all measured speeds, by user and model in the order of their first jobs. O(measured).
   std::vector<LearnedSpeed> learned() const;
+  // Takes over a speed that an earlier run has learned. O(log speeds).
+  // REQUIRES: its model is of the tables' models; its type is of this cluster.
+  void learn(const LearnedSpeed& speed);
   // Forgets the measured speeds of a user's model, except on gangs that run. Returns false if there are none. O(jobs).
   bool forget(UserId user, ModelId model);
 
@@ -103,6 +106,7 @@ class KnownSpeed {
  private:
   struct State;  // options and measurements
 
+  std::uint32_t profile(UserId user, ModelId model);
   bool measures() const;
   std::optional<MeasuredGang> measurable(JobId job, Gang gang) const;
   std::optional<Rate> measured(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;

@@ -219,6 +219,18 @@ TEST(MeasuredSpeed, IsForgotten) {
   EXPECT_FALSE(known.rate_at(120'001, kAnnVae, kV100).has_value());
 }
 
+TEST(MeasuredSpeed, OfAnEarlierRunIsKnownFromTheStart) {
+  Known before(RatesNeeded::kProfiled, kMeasured);
+  before.run(0, kAnnVae, {{kV100Node, 2}});
+  before.speed.set_now({20'000});
+  const std::vector<LearnedSpeed> learned = before.speed.learned();
+  ASSERT_EQ(learned.size(), 1U);
+  Known after(RatesNeeded::kProfiled, kMeasured);
+  after.speed.learn(learned[0]);
+  EXPECT_EQ(after.rate_at(0, kAnnVae, kV100), before.rate_at(20'000, kAnnVae, kV100));
+  EXPECT_FALSE(after.rate_at(0, kAnnVae, kK80).has_value());
+}
+
 TEST(MeasuredSpeed, HasAnAnswerFromTheStartForPoliciesThatNeedAllRates) {
   Known known(RatesNeeded::kTable, kMeasured);
   for (JobId job : ids<JobId>(kJobs.row())) {

@@ -86,6 +86,14 @@ bool MeasuredRates::forget_row(std::size_t row) {
   return true;
 }
 
+void MeasuredRates::learn(std::size_t row, const MeasuredRate& rate) {
+  Seen& seen = entry({.row = row, .gpus = rate.gpus, .tier = rate.tier, .asked = rate.asked});
+  if (seen.measurements > 0) return;
+  static_cast<MeasuredRate&>(seen) = rate;
+  if (age_) ends_.push({rate.last + *age_ + Duration{1}, row, rate.gpus, rate.tier});
+  change(row);
+}
+
 void MeasuredRates::change(std::size_t row) {
   ++revision_;
   changed_.push_back(row);

@@ -70,6 +70,9 @@ class MeasuredRates {
   bool is_tried(std::size_t row) const;
   // Forgets the rates of a row. Runs that go on are measured again. Returns false if there are none.
   bool forget_row(std::size_t row);
+  // Takes over a rate that an earlier run has measured, if the row has no later one of such gangs. It is forgotten
+  // `age` after its last measurement, as if it had been measured here.
+  void learn(std::size_t row, const MeasuredRate& rate);
   // Returns the rows with possibly changed rates since the last call.
   std::vector<std::size_t> take_changed() { return std::exchange(changed_, {}); }
   // Returns a number that rises whenever a result of rate() may have changed.

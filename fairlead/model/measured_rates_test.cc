@@ -217,6 +217,35 @@ TEST_F(MeasuredRatesTest, AreForgottenWhenNoRunHasMeasuredThemForTheAge) {
   EXPECT_FALSE(is_known(851));
 }
 
+TEST_F(MeasuredRatesTest, OfAnEarlierRunCountUntilTheirAgeOrALaterMeasurement) {
+  MeasuredRates aging(seconds(10), seconds(100));
+  aging.set_now(at(50));
+  MeasuredRate earlier{.gpus = 2, .tier = gang(2).tier, .asked = gang(2).asked};
+  earlier.rate = Rate::of(0.5);
+  earlier.measurements = 3;
+  earlier.agreeing = 2;
+  earlier.last = at(-40);
+  aging.learn(gang(2).row, earlier);
+  EXPECT_EQ(aging.rate(gang(2)), Rate::of(0.5));
+  EXPECT_EQ(aging.take_changed(), std::vector<std::size_t>{gang(2).row});
+  aging.set_now(at(60));
+  EXPECT_TRUE(aging.rate(gang(2)).has_value());
+  aging.set_now({60'001});
+  EXPECT_FALSE(aging.rate(gang(2)).has_value());
+  earlier.last = at(60);
+  aging.learn(gang(2).row, earlier);
+  aging.on_run_begin(kJob, gang(2), Rate::of(0.52));
+  aging.on_start(kJob, {});
+  aging.set_now(at(80));
+  EXPECT_EQ(aging.rate(gang(2)), Rate::of(0.52));
+  EXPECT_EQ(aging.of_row(gang(2).row).at(0).measurements, 4U);
+  EXPECT_EQ(aging.of_row(gang(2).row).at(0).agreeing, 3U);
+  aging.learn(gang(2).row, earlier);
+  EXPECT_EQ(aging.rate(gang(2)), Rate::of(0.52)) << "it is measured here";
+  aging.set_now(at(500));
+  EXPECT_TRUE(aging.rate(gang(2)).has_value()) << "the measurement goes on";
+}
+
 TEST_F(MeasuredRatesTest, CountTheStaysOfJobsAndHowManyAgree) {
   const auto counts = [&] {
     const MeasuredRate only = rates.of_row(gang(2).row).at(0);

@@ -38,7 +38,8 @@ std::vector<NodeSpec> GangController::make_cluster() {
   return engine_cluster_.make(observed_.view().nodes(), observed_.gangs().needs());
 }
 
-RecordedRun GangController::found(const Cluster& cluster, Time now) {
+RecordedRun GangController::found(const Cluster& cluster, const std::set<std::string>& names,
+                                  Time now) {
   RecordedRun run;
   engine_cluster_.number(cluster);
   run.on({now, record::Run{.cluster = cluster.name, .trace = "live"}});
@@ -53,13 +54,14 @@ RecordedRun GangController::found(const Cluster& cluster, Time now) {
   GangBook& gangs = observed_.gangs();
   for (const auto& [key, entry] : gangs.all()) gangs.begin_try(key);
   std::map<std::string, UserId> users;
+  const auto user_of = [&](const std::string& name) {
+    const auto [user, is_new] = users.try_emplace(name, users.size());
+    if (is_new) run.on({now, record::User{user->second, name, observed_.view().tickets(name)}});
+    return user->second;
+  };
+  for (const std::string& name : names) user_of(name);
   for (const GangInPlace& gang : gangs_in_place(gangs, cluster, engine_cluster_.rows())) {
-    const std::string& name_space = gangs.find(gang.key)->gang.owner().name_space;
-    const auto [user, is_new] = users.try_emplace(name_space, users.size());
-    if (is_new) {
-      const std::int64_t tickets = observed_.view().tickets(name_space);
-      run.on({now, record::User{user->second, name_space, tickets}});
-    }
+    const UserId user = user_of(gangs.find(gang.key)->gang.owner().name_space);
     const JobId job = gangs.number(gang.key);
     reconciler_.adopt(gang.key, {.runs = gang.runs,
                                  .run = 1,
@@ -67,7 +69,7 @@ RecordedRun GangController::found(const Cluster& cluster, Time now) {
                                  .where = gang.where,
                                  .start = door_.now(),
                                  .is_clear = true});
-    JobSpec spec = spec_of(gang.key, user->second, cluster, now);
+    JobSpec spec = spec_of(gang.key, user, cluster, now);
     // The types that it runs on were right when it was placed there.
     for (Slice slice : gang.slices) spec.types |= type_bit(cluster.node_type[slice.node]);
     run.on({now, record::Arrived{spec}});
@@ -224,8 +226,10 @@ void GangController::settle(const std::string& key, Time now) {
   // The template may have changed while the gang waits.
   const JobId job = observed_.gangs().find(key)->job;
   if (tables_->jobs.is_here(job)) reconciler_.of(key).runs ? limit_places(key) : limit(key);
+  report_speed(key);
   if (reports_.has_gang(key) || !reconciler_.is_over(key)) return;
   resources_.forget(observed_.gangs().find(key)->job);
+  speeds_.forget(observed_.gangs().find(key)->job);
   reconciler_.forget(key);
   calls_.forget(key);
   observed_.gangs().forget(key, door_.now());
@@ -256,6 +260,22 @@ void GangController::apply(const std::string& key, const Settlement& settlement)
   }
 }
 
+// Reports the speed of a gang that runs, if it is news and the engine has taken all earlier reports about the gang.
+void GangController::report_speed(const std::string& key) {
+  const GangBook::Entry& entry = *observed_.gangs().find(key);
+  const Assignment& wish = reconciler_.of(key);
+  const JobId job = entry.job;
+  if (!wish.runs || !wish.is_started || reports_.has_gang(key)) return;
+  const Jobs& jobs = tables_->jobs;
+  const bool is_known = jobs.is_here(job) && jobs.state[job] == JobState::kRunning &&
+                        jobs.run[job] == wish.run && !jobs.is_starting(job);
+  if (!is_known) return;
+  for (const Event& event : speeds_.news(entry.gang, job, wish.run)) {
+    reports_.add_gang(key, event);
+    queue_.add_gang(key);
+  }
+}
+
 // The pods that exist carry the reason as their condition; the event is for an owner without pods.
 void GangController::explain_missing(const PodGang& gang, const std::string& why) {
   recorder_.record(gang.owner(), "Waiting", why);
@@ -272,6 +292,7 @@ void GangController::announce(const std::string& key, Time now) {
   GangBook& gangs = observed_.gangs();
   if (const JobId job = gangs.find(key)->job; !job.is_none()) {
     resources_.forget(job);
+    speeds_.forget(job);
     gangs.drop_job(key);
   }
   if (!has_node(key)) return;

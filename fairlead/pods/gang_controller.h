@@ -10,12 +10,14 @@
 #include "fairlead/engine/backend.h"
 #include "fairlead/engine/recovery.h"
 #include "fairlead/engine/tables.h"
+#include "fairlead/pods/gang_speeds.h"
 #include "fairlead/pods/observed_cluster.h"
 #include "fairlead/pods/reconciler.h"
 #include "fairlead/pods/reports.h"
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,11 +37,12 @@ class GangController {
   const Refusals& refusals() const { return refusals_; }
   const TaskLimits& task_limits() const { return resources_.limits(); }
   Reports& reports() { return reports_; }
+  GangSpeeds& speeds() { return speeds_; }
 
   // Makes the engine's cluster for the current gangs, and returns its nodes.
   std::vector<NodeSpec> make_cluster();
   // The same as in PodsWorld. `now`: the engine's time.
-  RecordedRun found(const Cluster& cluster, Time now);
+  RecordedRun found(const Cluster& cluster, const std::set<std::string>& users, Time now);
   void attach(const Tables& tables);
   void adopt(const Tables& tables, const std::map<JobId, std::string>& owners);
   // Calls `sink` for each pod bound before its gang's start: the time from the gang's placement to the call's answer.
@@ -77,6 +80,7 @@ class GangController {
   void settle(const std::string& key, Time now);
   void apply(const std::string& key, const Settlement& settlement);
   void explain_missing(const PodGang& gang, const std::string& why);
+  void report_speed(const std::string& key);
   void announce(const std::string& key, Time now);
   bool has_node(const std::string& key);
   JobSpec spec_of(const std::string& key, UserId user, const Cluster& cluster, Time now);
@@ -96,6 +100,7 @@ class GangController {
   Reconciler reconciler_;
   GangCalls calls_;
   Reports reports_;
+  GangSpeeds speeds_;
   const Tables* tables_ = nullptr;  // null: no engine is attached
   std::function<void(Duration)> on_bound_;
 };

@@ -3,6 +3,7 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/pods/kinds.h"
 #include "fairlead/pods/owner.h"
+#include "fairlead/pods/pod_model.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -71,6 +72,7 @@ void parse_gang(const Json& pod, Pod& parsed) {
     } else {
       parsed.unknown_need = needs.error().message;
     }
+    parsed.command_model = model_of_spec(json_at(pod, {"spec"}));
   }
   parsed.model = said(metadata, kModelOf);
   parsed.time = said(metadata, kTimeOf);
@@ -128,6 +130,7 @@ Pod parse_pod(const Json& pod) {
   parsed.mask = parse_gpus(text_at(metadata, {"annotations", kGpusOf}));
   parsed.wish = text_at(metadata, {"annotations", kWish});
   parsed.report = text_at(metadata, {"annotations", kReport});
+  parsed.progress = parse_pod_progress(text_at(metadata, {"annotations", kProgressOf}));
   const Json& target = item_at(pod, {"status", "conditions"}, "type", "DisruptionTarget");
   parsed.is_marked = text_at(target, {"status"}) == "True";
   parse_gang(pod, parsed);

@@ -3,10 +3,12 @@
 
 #include "fairlead/pods/claims.h"
 #include "fairlead/pods/pod_needs.h"
+#include "fairlead/pods/pod_progress.h"
 #include "fairlead/pods/slots.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +28,8 @@ struct Pod {
   std::uint64_t mask = 0;
   std::string wish;  // kWish and kReport; empty: none
   std::string report;
-  Resources requests;  // node resources, including GPUs
+  std::optional<PodProgress> progress{};  // as its agent reports it
+  Resources requests;                     // node resources, including GPUs
   std::vector<UsedClaim> claims{};
   std::int64_t index = -1;  // index in its Job; -1: it has none
   enum class State : std::uint8_t {
@@ -50,7 +53,8 @@ struct Pod {
   // Node requirements, if the gang is defined by pods; `unknown_need`: why they cannot be read.
   PodNeeds needs;
   std::string unknown_need;
-  std::string model, time;  // texts of its annotations or labels, not parsed
+  std::string model, time;    // texts of its annotations or labels, not parsed
+  std::string command_model;  // model_of_spec()
   enum class Preemptible : std::uint8_t { kNotSaid, kYes, kNo } preemptible = Preemptible::kNotSaid;
   bool is_held = false;
   // Returns true if its owner defines its gang; false if the pods do.

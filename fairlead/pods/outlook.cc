@@ -2,6 +2,7 @@
 
 #include "fairlead/live/queries.h"
 #include "fairlead/live/why_lines.h"
+#include "fairlead/measure/sensors.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,9 +32,9 @@ Outlook::Outlook(CountedDoor& door, const Lease& lease, std::string identity, st
       binds_(kBindBounds),
       starts_(kBindBounds) {}
 
-void Outlook::lead(const PodsWorld& world, const Tables& tables, const Policy& policy,
+void Outlook::lead(const PodsWorld& world, const Engine& engine, const Policy& policy,
                    const std::string& options, const RecordedRun& run) {
-  leading_.emplace(Leading{world, Views(*this, tables, policy, options)});
+  leading_.emplace(Leading{world, Views(*this, engine.tables(), engine.speeds(), policy, options)});
   for (const Record& record : run.records()) leading_->views.book.on(record);
 }
 
@@ -128,6 +129,21 @@ std::string Outlook::name_of(JobId job) const {
 bool Outlook::rests_in_place(JobId job) const {
   const GangBook::Entry* const entry = leading_->world.observed().gangs().find(job);
   return entry != nullptr && entry->gang.owner().has_slots;
+}
+
+BackendFacts::JobFacts Outlook::of(JobId job, Time /*now*/) const {
+  const GangBook::Entry* const entry = leading_->world.observed().gangs().find(job);
+  const PodProgress* const progress = entry == nullptr ? nullptr : progress_of(entry->gang);
+  if (progress == nullptr) return {};
+  JobFacts facts;
+  facts.progress = {.done = progress->progress.done,
+                    .total = progress->progress.total,
+                    .unit_per_s = progress->unit_per_s};
+  facts.speed = {.unit_per_s = progress->unit_per_s,
+                 .unit = progress->progress.unit,
+                 .sensor = sensor_name(Sensor::kOutput),
+                 .sensor_text = sensor_text(Sensor::kOutput)};
+  return facts;
 }
 
 Time Outlook::now() const { return std::max(leading_->views.tables.now, leading_->world.now()); }

@@ -7,8 +7,8 @@
 //   /v1/...               the JSON of every daemon (live/queries.h); 503 on a process that does not lead
 #pragma once
 
+#include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
-#include "fairlead/engine/tables.h"
 #include "fairlead/explain/why_now.h"
 #include "fairlead/http/http.h"
 #include "fairlead/http/prometheus.h"
@@ -28,9 +28,9 @@ class Outlook : public RecordSink, private BackendFacts {
  public:
   // The arguments passed by reference must outlive this object.
   Outlook(CountedDoor& door, const Lease& lease, std::string identity, std::string policy);
-  // Sets the world and tables with which it leads, and its policy. `run`: the records from which the tables were
-  // recovered. REQUIRES: the world, the tables and the policy outlive the next follow().
-  void lead(const PodsWorld& world, const Tables& tables, const Policy& policy,
+  // Sets the world and the engine with which it leads, and its policy. `run`: the records from which the engine was
+  // recovered. REQUIRES: the world, the engine and the policy outlive the next follow().
+  void lead(const PodsWorld& world, const Engine& engine, const Policy& policy,
             const std::string& options, const RecordedRun& run);
   void follow() { leading_.reset(); }
 
@@ -60,6 +60,7 @@ class Outlook : public RecordSink, private BackendFacts {
   std::int64_t unix_ms(Time t) const override;
   std::string name_of(JobId job) const override;
   bool rests_in_place(JobId job) const override;
+  JobFacts of(JobId job, Time now) const override;
 
   // Returns the engine's time, which may be some milliseconds ahead of the world's.
   Time now() const;

@@ -2,6 +2,7 @@
 
 #include "fairlead/base/parse.h"
 #include "fairlead/pods/lineage.h"
+#include "fairlead/pods/pod_model.h"
 #include "fairlead/pods/slots.h"
 
 #include <fmt/format.h>
@@ -68,6 +69,7 @@ Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Own
     owner.needs = gpus == 0 ? std::move(needs) : both(owner.needs, needs);
     std::ranges::move(parse_used_claims(json_at(*set.shape, {"spec"}), {}),
                       std::back_inserter(owner.claims));
+    if (gpus == 0) owner.model = model_of_spec(json_at(*set.shape, {"spec"}));
     gpus = asked;
     owner.has_slots = slots > 0;
     pods += set.pods;
@@ -129,7 +131,7 @@ Result<Owner> parse_owner(const OwnerKind& kind, const Json& object, std::string
     return input_error("its pods wait for each other, so that they never run together");
   }
   FL_TRY(set_pods(sets, scheduler, owner));
-  owner.model = annotation(object, kModelOf);
+  if (const std::string& model = annotation(object, kModelOf); !model.empty()) owner.model = model;
   if (owner.model.empty()) owner.model = owner.name;
   FL_TRY(set_time(annotation(object, kTimeOf), owner));
   const Json& suspend = json_along(object, kind.suspend);
@@ -240,6 +242,8 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
   if (found.succeeded >= size) owner.state = Owner::State::kFinished;
   FL_TRY(set_time(first.time, owner));
   take_wishes(pods, owner);
+  const auto named = std::ranges::find_if_not(pods, &std::string::empty, &Pod::command_model);
+  if (owner.model.empty() && named != pods.end()) owner.model = (*named)->command_model;
   if (owner.model.empty()) owner.model = owner.name;
   return owner;
 }

@@ -26,7 +26,8 @@ constexpr std::string_view kSchedulerName = "fairlead";
 // Annotations of an owner.
 constexpr std::string_view kSuspendedBy = "fairlead.dev/suspended-by";  // "fairlead"
 // Annotations of an owner, or of pods without a known owner; such pods may also use labels.
-constexpr std::string_view kModelOf = "fairlead.dev/model";  // the trained model; else its name
+constexpr std::string_view kModelOf =
+    "fairlead.dev/model";  // the trained model; else model_of_spec()
 constexpr std::string_view kTimeOf = "fairlead.dev/time-s";  // run time expected by its user, in s
 constexpr std::string_view kHold = "fairlead.dev/hold";      // "true": it must not run
 // "false": once it runs, it is not stopped. "true": it may be stopped, even if its pods have no controller

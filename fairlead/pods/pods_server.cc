@@ -160,8 +160,18 @@ class PodsServer : public RecordSink {
     return engine;
   }
 
+  // Returns the speeds that the next engine must know.
+  LearnedSpeeds learned() {
+    return learned_.with(*engine_, world_->speeds().references(), world_->now(), door_.unix_ms());
+  }
+  void teach() {
+    world_->speeds().set_references(learned_.references);
+    learned_.teach(*engine_, world_->now(), door_.unix_ms());
+  }
+
   // Destroys the world, after everything that refers to it.
   void forget_world() {
+    if (engine_) learned_ = learned();
     outlook_.follow();
     teller_.reset();
     engine_.reset();
@@ -195,35 +205,38 @@ class PodsServer : public RecordSink {
       say_(fmt::format("the policy starts without saved state: {}", goes_on.error().message));
       FL_TRY(make_policy());
       make_engine(cluster);
-      const RecordedRun found = world_->found(cluster);
+      const RecordedRun found = world_->found(cluster, learned_.users());
       FL_TRY(recover(*engine_, found, label_.options, *policy_, *world_, false, false));
       engine_->replace_world(*timed_, *this, world_->now());
       world_->attach(tables());
-      outlook_.lead(*world_, tables(), *policy_, label_.options, found);
+      outlook_.lead(*world_, *engine_, *policy_, label_.options, found);
     }
+    teach();
     return {};
   }
 
-  // Continues from the saved state. Error: why it cannot.
+  // Continues from the saved state. Error: why it cannot; its speeds are known all the same.
   Status go_on(const Cluster& cluster) {
     if (state_.found().empty()) {
       return run_error(
           "{}", state_.trouble().empty() ? "no earlier scheduler left any" : state_.trouble());
     }
-    FL_TRY_ASSIGN(state, parse_state(state_.found(), label_, cluster));
+    FL_TRY_ASSIGN(state, parse_state(state_.found()));
+    learned_ = std::move(state.learned);
+    FL_TRY(fits(state, label_, cluster));
     make_engine(cluster);
     world_->set_now(state.time_at(door_.unix_ms()));
     FL_TRY_ASSIGN(recovery, recover(*engine_, state.run, label_.options, *policy_, *world_, false));
     if (recovery.policy == PolicyRecovery::kRestarted) return run_error("{}", recovery.why);
     engine_->replace_world(*timed_, *this, world_->now());
     world_->adopt(tables(), state.owners);
-    outlook_.lead(*world_, tables(), *policy_, label_.options, state.run);
+    outlook_.lead(*world_, *engine_, *policy_, label_.options, state.run);
     return {};
   }
 
   void save() {
     const std::size_t here = tables().waiting.members().size() + tables().running.members().size();
-    std::string bytes = save_state(*engine_, label_, world_->observed().gangs().keys(),
+    std::string bytes = save_state(*engine_, label_, world_->observed().gangs().keys(), learned(),
                                    world_->now(), door_.unix_ms());
     if (bytes.empty()) return;
     state_.write(std::move(bytes), fmt::format("{}, {} jobs, as of {}", options_.policy, here,
@@ -294,6 +307,8 @@ class PodsServer : public RecordSink {
   Lease lease_;
   std::set<std::string> forbidden_;  // missing permissions that were logged
   StateMap state_;
+  LearnedSpeeds
+      learned_;  // those that the present engine was not taught; all of them between two engines
   std::string trouble_;  // last logged trouble of `state_`
   RunLabel label_;
   std::unique_ptr<Policy> policy_;

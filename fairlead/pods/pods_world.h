@@ -20,6 +20,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,8 +56,10 @@ class PodsWorld : public Backend, public RecordSink {
   void await_nodes();
   // Returns the journal of a run that just placed each gang on its current nodes. A new engine recovers from it
   // (engine/recovery.h). Half of a gang is not included: it is suspended, and waits.
-  // REQUIRES: synced; `cluster` is of nodes().
-  RecordedRun found(const Cluster& cluster) { return controller_.found(cluster, now()); }
+  // `users`: also in that run, although they may have no gang. REQUIRES: synced; `cluster` is of nodes().
+  RecordedRun found(const Cluster& cluster, const std::set<std::string>& users = {}) {
+    return controller_.found(cluster, users, now());
+  }
   // REQUIRES: called once, before the first wait(), with the tables of an engine that has recovered from found().
   void attach(const Tables& tables) { controller_.attach(tables); }
   // Attaches an engine that has recovered from an earlier scheduler's saved state; `owners`: the key of a job's gang.
@@ -66,6 +69,7 @@ class PodsWorld : public Backend, public RecordSink {
     controller_.adopt(tables, owners);
   }
 
+  GangSpeeds& speeds() { return controller_.speeds(); }
   // Returns the engine's time, which is the door's until it is set. REQUIRES: set before found() or adopt().
   Time now() const { return door_.now() + shift_; }
   void set_now(Time now) { shift_ = now - door_.now(); }

@@ -3,13 +3,15 @@
 // the GPU time of jobs; the placements of gangs are in the cluster.
 //
 // Format: a zstd frame with its checksum. Its content, by base/bytes.h: the version, the engine's time and
-// the calendar's, jobs with the uids of their owners, then the records in a journal's encoding.
+// the calendar's, jobs with the uids of their owners, from version 2 on the learned speeds, then the records in a
+// journal's encoding.
 #pragma once
 
 #include "fairlead/base/archive.h"
 #include "fairlead/base/result.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
+#include "fairlead/pods/learned_speeds.h"
 
 #include <algorithm>
 #include <map>
@@ -22,9 +24,10 @@ struct SavedState {
   Time time;                 // the engine's time
   std::int64_t unix_ms = 0;  // the calendar's time then
   std::map<JobId, std::string> owners;
+  LearnedSpeeds learned{};
   RecordedRun run;
 
-  // Archives everything except the run, which follows as records.
+  // Archives everything except the speeds, which follow, and the run, which follows as records.
   void fields(Archive& archive) { archive(time, unix_ms, owners); }
 
   // Returns the engine's time for a calendar time; it never goes back.
@@ -36,11 +39,14 @@ struct SavedState {
 // Returns the bytes; none while there is nothing worth saving. REQUIRES: the conditions of
 // Engine::condense; `time` is not before the engine's.
 std::string save_state(const Engine& engine, const RunLabel& label,
-                       const std::map<JobId, std::string>& owners, Time time, std::int64_t unix_ms);
+                       const std::map<JobId, std::string>& owners, LearnedSpeeds learned, Time time,
+                       std::int64_t unix_ms);
 
-// Parses a saved state. Error, with the reason: it is not one, or it has another policy, other options or
-// other nodes than `cluster`.
-Result<SavedState> parse_state(std::string_view bytes, const RunLabel& label,
-                               const Cluster& cluster);
+// Parses a saved state. Error, with the reason: it is not one.
+Result<SavedState> parse_state(std::string_view bytes);
+
+// Returns whether an engine with that label and cluster can continue from the state. Error: it has another policy, other
+// options or other nodes.
+Status fits(const SavedState& state, const RunLabel& label, const Cluster& cluster);
 
 }  // namespace fairlead

@@ -33,11 +33,10 @@ constexpr std::size_t kKeptBytesMax = 8 * kHttpBytesMax;
 
 }  // namespace
 
-Api::Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend,
-         StartConditions& conditions, Inbox& inbox, const ServeOptions& options)
+Api::Api(Io& io, const Views& views, LocalBackend& backend, StartConditions& conditions,
+         Inbox& inbox, const ServeOptions& options)
     : io_(io),
       views_(views),
-      speeds_(speeds),
       tables_(views.tables),
       backend_(backend),
       conditions_(conditions),
@@ -177,7 +176,6 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   const bool gets = request.method == "GET";
   if (gets && path == "/healthz") return Answer{200, {{"status", "ok"}}};
   if (gets && path == "/v1/page") return page();
-  if (gets && path == "/v1/models") return Answer{200, views_.models(speeds_.learned())};
   if (request.method == "POST" && path == "/v1/models/forget")
     return forget_model(connection, peer, request);
   if (request.method == "POST" && path == "/v1/jobs") return submit(connection, peer, request);
@@ -426,7 +424,7 @@ std::optional<Api::Answer> Api::forget_model(ConnectionId connection, const Peer
     return tables_.users.names[speed.user] == user &&
            (speed.model.is_none() ? "" : tables_.models[speed.model]) == model;
   };
-  if (std::ranges::none_of(speeds_.learned(), has))
+  if (std::ranges::none_of(views_.speeds.learned(), has))
     return error_answer(404, fmt::format("no speed of {} was learned for {}", user, model));
   inbox_.add({.kind = EventKind::kForgotten, .user = user_of(user), .model = inbox_.keep(model)});
   defer(connection, request);

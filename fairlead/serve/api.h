@@ -25,8 +25,8 @@ namespace fairlead {
 class Api {
  public:
   // The objects passed by reference must outlive this one, except the options.
-  Api(Io& io, const Views& views, const KnownSpeed& speeds, LocalBackend& backend,
-      StartConditions& conditions, Inbox& inbox, const ServeOptions& options);
+  Api(Io& io, const Views& views, LocalBackend& backend, StartConditions& conditions, Inbox& inbox,
+      const ServeOptions& options);
 
   void on_connected(ConnectionId connection, const Peer& peer);
   void on_received(ConnectionId connection, std::string_view bytes);
@@ -104,7 +104,6 @@ class Api {
 
   Io& io_;
   const Views& views_;
-  const KnownSpeed& speeds_;
   const Tables& tables_;
   LocalBackend& backend_;
   StartConditions& conditions_;

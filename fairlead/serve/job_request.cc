@@ -1,7 +1,7 @@
 #include "fairlead/serve/job_request.h"
 
 #include "fairlead/base/printable.h"
-#include "fairlead/serve/command_model.h"
+#include "fairlead/measure/command_model.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

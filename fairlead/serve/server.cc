@@ -244,7 +244,6 @@ class LiveServer : public Server {
     policy_options_ = std::move(made.options);
     EngineOptions options = live_engine_options(options_.seed);
     slack_ = options.slack;
-    options.profiles.length = {};  // the speeds that jobs report are means over turns already
     engine_.emplace(cluster, nullptr, *policy_, world_, sinks_, options);
     return {};
   }
@@ -257,8 +256,8 @@ class LiveServer : public Server {
                      options_.hook);
     facts_.emplace(io_, tables, *backend_, *conditions_);
     world_.set_backend(*backend_);
-    views_.emplace(*facts_, tables, *policy_, policy_options_);
-    api_.emplace(io_, *views_, engine_->speeds(), *backend_, *conditions_, inbox_, options_);
+    views_.emplace(*facts_, tables, engine_->speeds(), *policy_, policy_options_);
+    api_.emplace(io_, *views_, *backend_, *conditions_, inbox_, options_);
     return {};
   }
 

@@ -1,4 +1,4 @@
-#include "fairlead/local/sensors.h"
+#include "fairlead/measure/sensors.h"
 
 namespace fairlead {
 

@@ -1,4 +1,4 @@
-#include "fairlead/serve/command_model.h"
+#include "fairlead/measure/command_model.h"
 
 #include "fairlead/base/hash.h"
 
@@ -60,9 +60,10 @@ std::string program_of(std::span<const std::string> command) {
   return name.empty() ? "job" : name;
 }
 
-std::string model_of(std::span<const std::string> command) {
+std::string model_of(std::span<const std::string> command, std::string_view image) {
   const std::vector<std::string> words = words_of(command);
-  std::string kept;
+  std::string kept(image);
+  if (!image.empty()) kept += '\n';
   for (const std::string& word : std::span(words).subspan(script_in(words) + 1)) {
     const std::string_view left = without_value(word);
     if (!left.empty()) kept.append(left) += '\n';

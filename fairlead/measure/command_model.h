@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace fairlead {
 
@@ -13,7 +14,7 @@ std::string program_of(std::span<const std::string> command);
 
 // Returns program_of(), and a hash of the words after it that are neither numbers nor paths: "train.py#3fa2c1". Without
 // such words, there is no hash. The hash hides the words: all users see the models of jobs, and a command may have secrets.
-// REQUIRES: as program_of().
-std::string model_of(std::span<const std::string> command);
+// `image`: of the container, which is part of the hash; empty: there is none. REQUIRES: as program_of().
+std::string model_of(std::span<const std::string> command, std::string_view image = {});
 
 }  // namespace fairlead

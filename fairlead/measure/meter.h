@@ -1,4 +1,4 @@
-// The speed of a task, from the progress that one sensor reports (local/sensors.h).
+// The speed of a task, from the progress that one sensor reports (measure/sensors.h).
 //
 // Only the time in which the task ran counts: a task that is suspended every few seconds is measured over all its
 // turns. Two lines give a speed once kMeterMin of running lies between them. Lines older than kMeterSpan are dropped,

@@ -1,4 +1,4 @@
-#include "fairlead/local/meter.h"
+#include "fairlead/measure/meter.h"
 
 #include "fairlead/base/parse.h"
 

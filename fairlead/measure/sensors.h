@@ -3,8 +3,8 @@
 #pragma once
 
 #include "fairlead/io/io.h"
-#include "fairlead/local/meter.h"
-#include "fairlead/local/output_meter.h"
+#include "fairlead/measure/meter.h"
+#include "fairlead/measure/output_meter.h"
 
 #include <array>
 #include <cstdint>

@@ -1,11 +1,11 @@
-// The speed of a task from the lines that its programs print anyway (local/output_line.h).
+// The speed of a task from the lines that its programs print anyway (measure/output_line.h).
 //
 // A program may print several counts: of a download, of each epoch, of a validation. Each is a series, and the series
 // that has made steps for the longest running time counts. A count that begins again continues its series.
 #pragma once
 
-#include "fairlead/local/meter.h"
-#include "fairlead/local/output_line.h"
+#include "fairlead/measure/meter.h"
+#include "fairlead/measure/output_line.h"
 
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "fairlead/serve/command_model.h"
+#include "fairlead/measure/command_model.h"
 
 #include <gtest/gtest.h>
 
@@ -42,6 +42,13 @@ TEST(CommandModel, DiffersByOtherWords) {
 TEST(CommandModel, ShowsNoWordsOfTheCommand) {
   EXPECT_EQ(model({"python", "train.py", "--key", "secret"}).find("secret"), std::string::npos);
   EXPECT_EQ(program_of(Words{"python", "train.py", "--key", "secret"}), "train.py");
+}
+
+TEST(CommandModel, DiffersByTheImage) {
+  const Words command = {"python", "train.py"};
+  EXPECT_TRUE(model_of(command, "a/torch").starts_with("train.py#"));
+  EXPECT_EQ(model_of(command, "a/torch"), model_of(command, "a/torch"));
+  EXPECT_NE(model_of(command, "a/torch"), model_of(command, "b/torch"));
 }
 
 TEST(CommandModel, OddWordsHaveANameAsWell) {

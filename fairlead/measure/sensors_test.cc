@@ -1,7 +1,4 @@
-#include "fairlead/local/sensors.h"
-
-#include "fairlead/io/sim_io.h"
-#include "fairlead/local/references.h"
+#include "fairlead/measure/sensors.h"
 
 #include <gtest/gtest.h>
 
@@ -58,26 +55,6 @@ TEST_F(SensorsTest, ProgressIsTheScriptsOrOfASensorThatKnowsTheTotal) {
   look(45, "7", "900 0 steps 1");
   EXPECT_EQ(sensors_.done()->progress.done, 7);
   EXPECT_EQ(sensors_.done()->unit_per_s, 0);
-}
-
-TEST_F(SensorsTest, ASensorThatFollowsAnotherAgreesWithIt) {
-  SimIo io(1, {});
-  References references(io);
-  look(0, "", "0 0 steps 1");
-  look(10, "", "100 0 steps 1");
-  EXPECT_EQ(references.relative("ann/net", sensors_, 1), 1);
-  sensors_ = {};  // another task of that model, on a GPU of half the speed
-  sensors_.run(at(20));
-  look(20, "", "0 0 steps 1");
-  look(30, "", "50 0 steps 1");
-  EXPECT_EQ(references.relative("ann/net", sensors_, 1), 0.5);
-  look(30, "0 10 epochs", "50 0 steps 1");
-  look(40, "2 10 epochs", "100 0 steps 1");
-  EXPECT_EQ(speed(), "0.2 epochs/s, reports");
-  EXPECT_EQ(references.relative("ann/net", sensors_, 1), 0.5);  // as the hook measures
-  References again(io);
-  EXPECT_EQ(again.relative("ann/net", sensors_, 1), 0.5);
-  EXPECT_EQ(again.relative("bob/net", sensors_, 1), 1);
 }
 
 }  // namespace

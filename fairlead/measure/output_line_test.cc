@@ -1,4 +1,4 @@
-#include "fairlead/local/output_line.h"
+#include "fairlead/measure/output_line.h"
 
 #include "fairlead/base/parse.h"
 

@@ -1,4 +1,4 @@
-#include "fairlead/local/output_meter.h"
+#include "fairlead/measure/output_meter.h"
 
 #include "fairlead/io/io.h"
 
