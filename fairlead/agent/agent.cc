@@ -1,6 +1,7 @@
 #include "fairlead/agent/agent.h"
 
 #include "fairlead/kube/backoff.h"
+#include "fairlead/measure/speed_reports.h"
 #include "fairlead/pods/owner.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@ namespace {
 constexpr Duration kLook = seconds(10);
 // The pause between looks at a freezing pod: processes in a driver call take a while.
 constexpr Duration kSettle = milliseconds(10);
+// Chosen: a small cost, and exact enough for speeds over half a minute and more.
+constexpr Duration kMeasure = seconds(5);
 constexpr std::string_view kUnclaimed = "thawed";
 
 }  // namespace
@@ -46,7 +49,11 @@ Agent::Agent(KubeDoor& door, PodFreezer& freezer, AgentOptions options,
                       fmt::format("fieldSelector=metadata.name%3D{}", options_.node),
                       [this](const ReflectedChange& change) { on_node(change); }),
       claimed_(door.now()),
-      look_at_(door.now()) {}
+      look_at_(door.now()) {
+  if (options_.logs.empty()) return;
+  meters_.emplace(options_.logs);
+  measure_at_ = door.now();
+}
 
 // --- What there is ----------------------------------------------------------------------------
 
@@ -59,9 +66,13 @@ void Agent::on_pod(const ReflectedChange& change) {
   if (change.kind == ReflectedChange::Kind::kDeleted) {
     pods_.erase(pod.uid);
     pending_.erase(pod.uid);
+    if (meters_) meters_->remove(pod.uid);
     return;
   }
-  Seen& seen = pods_[pod.uid];
+  const auto [found, is_new] = pods_.try_emplace(pod.uid);
+  Seen& seen = found->second;
+  // An earlier agent may have reported it just now.
+  if (is_new && pod.progress) seen.progress_told = door_.now();
   seen.pod = std::move(pod);
   pending_.insert(seen.pod.uid);
   settle_at_ = door_.now();
@@ -71,11 +82,12 @@ void Agent::on_node(const ReflectedChange& change) {
   if (change.kind != ReflectedChange::Kind::kSynced) look_at_ = door_.now();
 }
 
-// A restarted kubelet may have forgotten the slots.
+// A restarted kubelet may have forgotten the slots. Slots of an earlier agent go if this one has none.
 void Agent::offer_slots() {
   if (slots_call_ != 0 || reflected_node_.objects().empty()) return;
   const Node node = parse_node(*reflected_node_.objects().begin()->second);
   const std::uint32_t gpus = options_.gpus != 0 ? options_.gpus : node.devices;
+  if (!takes_turns() && node.slots_per_gpu == 0) return;
   if (node.gpus == gpus && node.slots_per_gpu == options_.slots_per_gpu) return;
   const std::string slots = fmt::to_string(gpus * options_.slots_per_gpu);
   say_(fmt::format("offers {} slots, {} on each of {} GPUs", slots, options_.slots_per_gpu, gpus));
@@ -95,8 +107,11 @@ void Agent::offer_slots() {
 
 void Agent::settle(Seen& seen) {
   const Pod& pod = seen.pod;
-  if (!pod.is_ours || (pod.wish.empty() && pod.report.empty())) return;
-  const bool rests = is_to_rest(pod, is_claimed());
+  if (!pod.is_ours) return;
+  const bool rests = takes_turns() && is_to_rest(pod, is_claimed());
+  if (meters_ && pod.gpus > 0)
+    meters_->set(pod, pod.state == Pod::State::kRunning && !rests, door_.now());
+  if (!takes_turns() || (pod.wish.empty() && pod.report.empty())) return;
   PodState state = freezer_.state(pod.uid);
   const bool is_frozen = state == PodState::kFrozen || state == PodState::kFreezing;
   if (state != PodState::kNone && rests != is_frozen) {
@@ -117,16 +132,42 @@ void Agent::freeze(const Seen& seen, bool is_frozen) {
 }
 
 void Agent::report(Seen& seen, const std::string& text) {
+  if (text == seen.pod.report || seen.call != 0 || door_.now() < seen.retry) return;
+  send(seen, kReport, text);
+}
+
+void Agent::send(Seen& seen, std::string_view annotation, const std::string& text) {
   const Pod& pod = seen.pod;
-  if (text == pod.report || seen.call != 0 || door_.now() < seen.retry) return;
   const Json patch = {
-      {"metadata", {{"uid", pod.uid}, {"annotations", {{std::string(kReport), text}}}}}};
+      {"metadata", {{"uid", pod.uid}, {"annotations", {{std::string(annotation), text}}}}}};
   seen.call =
       door_.call({.method = "PATCH",
                   .path = fmt::format("/api/v1/namespaces/{}/pods/{}", pod.name_space, pod.name),
                   .body = compact_text(patch),
                   .content_type = std::string(kMergePatch)});
   calls_[seen.call] = pod.uid;
+}
+
+void Agent::measure() {
+  measure_at_ = door_.now() + kMeasure;
+  meters_->look(door_.now());
+  for (auto& [uid, seen] : pods_) report_progress(seen);
+}
+
+void Agent::report_progress(Seen& seen) {
+  const Time now = door_.now();
+  const bool may_report =
+      seen.call == 0 && now >= seen.retry &&
+      (seen.progress_told == Time{} || now >= seen.progress_told + kProgressPause);
+  if (!may_report || seen.pod.is_over()) return;
+  const auto progress = meters_->progress(seen.pod.uid);
+  if (!progress) return;
+  const auto& told = seen.pod.progress;
+  const bool has_aged = now >= seen.progress_told + kProgressAge && told &&
+                        told->progress.done != progress->progress.done;
+  if (told && !has_aged && !is_news(progress->unit_per_s, told->unit_per_s)) return;
+  seen.progress_told = now;
+  send(seen, kProgressOf, progress_text(*progress));
 }
 
 void Agent::take_report(Seen& seen, const KubeEvent& event) {
@@ -137,6 +178,7 @@ void Agent::take_report(Seen& seen, const KubeEvent& event) {
     if (const auto object = parsed_json(event.text)) {
       const Pod told = parse_pod(*object);
       if (told.wish == seen.pod.wish) seen.pod.report = told.report;
+      seen.pod.progress = told.progress;
     }
   } else {
     ++seen.failures;
@@ -149,6 +191,7 @@ void Agent::take_report(Seen& seen, const KubeEvent& event) {
 // Looks at all pods that may be frozen, because an earlier agent may have frozen them.
 void Agent::look() {
   look_at_ = door_.now() + kLook;
+  if (!takes_turns()) return offer_slots();
   if (is_claimed() != std::exchange(was_claimed_, is_claimed())) {
     say_(is_claimed() ? "a scheduler is there again; it decides which pods are frozen"
                       : "no scheduler renews its Lease; all pods run");
@@ -208,12 +251,14 @@ void Agent::wake() {
       if (const auto seen = pods_.find(uid); seen != pods_.end()) settle(seen->second);
     }
   }
-  if (look_at_ <= now || was_claimed_ != is_claimed()) look();
+  if (look_at_ <= now || (takes_turns() && was_claimed_ != is_claimed())) look();
+  if (measure_at_ <= now) measure();
 }
 
 Time Agent::wake_at() const {
-  Time due = std::min({reflected_pods_.wake_at(), reflected_node_.wake_at(), look_at_, settle_at_});
-  if (was_claimed_) due = std::min(due, claimed_ + options_.unclaimed);
+  Time due = std::min(
+      {reflected_pods_.wake_at(), reflected_node_.wake_at(), look_at_, settle_at_, measure_at_});
+  if (takes_turns() && was_claimed_) due = std::min(due, claimed_ + options_.unclaimed);
   return due;
 }
 

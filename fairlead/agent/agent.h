@@ -1,5 +1,6 @@
-// The agent of a node: it advertises the node's slots. It freezes and thaws the pods that take turns there in place,
-// when the scheduler asks (pods/slots.h).
+// The agent of a node. It measures the speeds of pods from their output, and reports them (pods/pod_progress.h). It may
+// also advertise slots; then it freezes and thaws the pods that take turns there in place, when the scheduler asks
+// (pods/slots.h).
 //
 // A state machine on the events of a KubeDoor, like Reflector: hand it every event, and wake it at wake_at(). Its whole
 // state follows from the API server and from the cgroups, so another agent can continue after a crash.
@@ -14,12 +15,15 @@
 #pragma once
 
 #include "fairlead/agent/pod_freezer.h"
+#include "fairlead/agent/pod_meters.h"
 #include "fairlead/kube/door.h"
 #include "fairlead/kube/reflector.h"
 #include "fairlead/pods/members.h"
 
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -27,11 +31,17 @@ namespace fairlead {
 
 struct AgentOptions {
   std::string node;
-  std::uint32_t slots_per_gpu = 2;
+  std::uint32_t slots_per_gpu = 0;      // 0: the node has no slots, and no pod is frozen
   std::uint32_t gpus = 0;               // 0: as many as the node's device plugin counts
   std::string name_space = "fairlead";  // namespace of the scheduler's Lease
   Duration unclaimed = seconds(60);     // since the last renewal that was seen
+  std::filesystem::path logs{};         // the output of pods (pod_meters.h); empty: not read
 };
+
+// At most one report of progress per pod in this time (chosen).
+constexpr Duration kProgressPause = seconds(60);
+// A speed that does not change is reported again after this time, for the progress beside it (chosen).
+constexpr Duration kProgressAge = seconds(600);
 
 // Returns whether the pod should be frozen.
 bool is_to_rest(const Pod& pod, bool is_claimed);
@@ -59,6 +69,8 @@ class Agent {
     CallId call = 0;  // its report, on its way
     Time retry;       // no report before
     int failures = 0;
+    Time
+        progress_told{};  // its last report of progress, or the first look at one of an earlier agent
   };
 
   void on_pod(const ReflectedChange& change);
@@ -67,6 +79,10 @@ class Agent {
   void settle(Seen& seen);
   void freeze(const Seen& seen, bool is_frozen);
   void report(Seen& seen, const std::string& text);
+  void send(Seen& seen, std::string_view annotation, const std::string& text);
+  void measure();
+  void report_progress(Seen& seen);
+  bool takes_turns() const { return options_.slots_per_gpu > 0; }
   void look();
   void take_lease(const std::string& text);
   void take_report(Seen& seen, const KubeEvent& event);
@@ -84,7 +100,9 @@ class Agent {
   std::string lease_;  // as it was last seen
   Time claimed_;       // when it was last seen to change
   bool was_claimed_ = true;
-  Time look_at_;                   // next look at the Lease, and at all cgroups
+  Time look_at_;  // next look at the Lease, and at all cgroups
+  std::optional<PodMeters> meters_;
+  Time measure_at_ = Time::never();
   std::set<std::string> pending_;  // uids of freezing pods, to be looked at again soon
   Time settle_at_ = Time::never();
   bool has_ended_ = false;

@@ -3,6 +3,7 @@
 #include "fairlead/base/printable.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
+#include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
@@ -27,9 +28,9 @@ constexpr std::string_view kGpuTypes = "gpu-types";
 struct Flags {
   std::string name;
   std::string cluster;
-  std::string socket;
   std::string user;
   std::vector<std::string> models;
+  QueryFlags query;
   bool json = false;
 };
 
@@ -244,7 +245,7 @@ Status list_tables(bool as_json) {
   return {};
 }
 
-Status show_learned(Daemon& daemon, bool as_json) {
+Status show_learned(const DaemonQueries& daemon, bool as_json) {
   FL_TRY_ASSIGN(answer, daemon.get("/v1/models"));
   if (as_json) {
     fmt::print("{}", json_text(answer));
@@ -265,8 +266,9 @@ Status show_learned(Daemon& daemon, bool as_json) {
 // Lists the tables of the program, below the speeds that a daemon has learned if there is one.
 Status list_all(const Flags& flags) {
   if (!flags.json) {
-    Result<Daemon> daemon = Daemon::connect(flags.socket);
-    if (!daemon && !flags.socket.empty()) return tl::unexpected(daemon.error());
+    Result<DaemonQueries> daemon = connect(flags.query);
+    const bool is_named = flags.query.is_kubernetes() || !flags.query.socket.empty();
+    if (!daemon && is_named) return tl::unexpected(daemon.error());
     if (daemon) {
       FL_TRY(show_learned(*daemon, false));
       fmt::print("\n");
@@ -276,7 +278,9 @@ Status list_all(const Flags& flags) {
 }
 
 Status forget(const Flags& flags) {
-  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  if (flags.query.is_kubernetes())
+    return input_error("--from: the scheduler on Kubernetes forgets no speed that it has measured");
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.query.socket));
   const std::string user = flags.user.empty() ? own_name() : flags.user;
   for (const std::string& model : flags.models)
     FL_TRY(daemon.post("/v1/models/forget", {{"user", user}, {"model", model}}));
@@ -303,6 +307,7 @@ constexpr std::string_view kHelp =
     "\n"
     "Examples:\n"
     "  fairlead models\n"
+    "  fairlead models learned --from kubernetes\n"
     "  fairlead models forget train.py\n"
     "  fairlead models modern\n"
     "  fairlead models gpu-types\n"
@@ -319,10 +324,9 @@ std::vector<Command> add_models(CLI::App& root) {
   app->add_option("--cluster", flags->cluster, "also print its GPU types that each model lacks")
       ->type_name("FILE|NAME|SHORTHAND");
   app->add_flag("--json", flags->json, "print JSON instead of tables; without a NAME, of tables");
-  add_socket_flag(*app, flags->socket);
+  add_query_flags(*app, flags->query);
   app->footer(std::string(kHelp));
-  CLI::App* learned = app->add_subcommand(
-      "learned", "List the speeds that the daemon of this machine has measured");
+  CLI::App* learned = app->add_subcommand("learned", "List the speeds that a daemon has measured");
   learned->fallthrough();  // the flags of `models`
   CLI::App* forgets = app->add_subcommand(
       "forget", "Forget the measured speeds of models; those on GPUs that run are measured again");
@@ -333,7 +337,7 @@ std::vector<Command> add_models(CLI::App& root) {
                       "their user (default: you); of others: administrators");
   return {{learned,
            [flags]() -> Status {
-             FL_TRY_ASSIGN(daemon, Daemon::connect(flags->socket));
+             FL_TRY_ASSIGN(daemon, connect(flags->query));
              return show_learned(daemon, flags->json);
            }},
           {forgets, [flags] { return forget(*flags); }},

@@ -161,7 +161,6 @@ class Engine {
     standstill_.on_record();
     journal_->on({now_, what});
   }
-  void ignore(const Event& event);
   record::Node node_record(NodeId node) const;
   // Journals the users that are not in the tables yet.
   void log_users(const Users& users);

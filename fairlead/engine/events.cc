@@ -56,16 +56,14 @@ bool Engine::apply_events(const Batch& batch) {
     } else {
       counts = apply_event(event);
     }
-    if (!counts) ignore(event);
+    if (!counts) {
+      ++counts_.ignored;
+      log(record::Ignored{event.kind, event.job, event.node, event.run});
+    }
     // A rejection leads to a decision as well: other jobs may have counted on the one rejected.
     is_news |= news_.size() > told || (counts && event.kind == EventKind::kArrived);
   }
   return is_news;
-}
-
-void Engine::ignore(const Event& event) {
-  ++counts_.ignored;
-  log(record::Ignored{event.kind, event.job, event.node, event.run});
 }
 
 bool Engine::apply_event(const Event& event) {

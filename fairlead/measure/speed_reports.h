@@ -1,4 +1,4 @@
-// What a world reports of a measured speed to its engine: the same in every world.
+// Rules for the reports of measured speeds to an engine, the same in every world.
 #pragma once
 
 #include "fairlead/base/units.h"

@@ -28,7 +28,7 @@ class GangSpeeds {
   const References& references() const { return references_; }
   void set_references(References references) { references_ = std::move(references); }
 
-  // Returns what the engine must hear of the speed of a gang, whose job has that run: nothing if it knows that.
+  // Returns the events that report the speed of a gang, in the present run of its job; none if the engine knows it.
   std::vector<Event> news(const PodGang& gang, JobId job, RunId run);
   void forget(JobId job) { reported_.erase(job); }
 

@@ -17,7 +17,7 @@
 namespace fairlead {
 
 struct LearnedByName {
-  std::string user, model, gpu_type;  // the type is a product, without what distinguishes nodes
+  std::string user, model, gpu_type;  // the type is a product: the same for all nodes with it
   std::uint32_t gpus = 0;
   std::uint32_t tier = 0;
   std::uint32_t asked = 0;
@@ -40,7 +40,7 @@ struct LearnedSpeeds {
   // Teaches an engine the speeds of its users on its GPU types; keeps the others, unless they are too old. `now`: the
   // engine's time at the calendar's `unix_ms`. REQUIRES: called between two steps of the engine.
   void teach(Engine& engine, Time now, std::int64_t unix_ms);
-  // Returns these speeds and those that the engine knows, with the references of all their models and of present jobs.
+  // Returns all speeds, also the engine's, and the references of their models and of present jobs.
   LearnedSpeeds with(const Engine& engine, const GangSpeeds::References& known, Time now,
                      std::int64_t unix_ms) const;
 };

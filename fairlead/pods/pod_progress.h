@@ -2,8 +2,8 @@
 //
 //   pod   fairlead.dev/progress: "11.83 1200 50000 steps"     units a second, units done, in all (0: unknown), the unit
 //
-// The agent measures the speed by its own clock, and over the time in which the pod ran. So nobody compares the clocks of
-// two machines, and the text stays true if the agent, the scheduler or the API server is away for a while. A pod that is
+// The agent measures the speed by its own clock, over the time in which the pod ran. So clocks of two machines are never
+// compared, and the text stays true if the agent, the scheduler or the API server is away for a while. A pod that is
 // created again has a new text.
 #pragma once
 

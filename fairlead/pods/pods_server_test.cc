@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 namespace fairlead {
 namespace {
@@ -83,7 +84,8 @@ class Leaders {
     Json answer;
     server.at(Time{} + seconds(s),
               [&] { answer = Json::parse(clients.get(target).body, nullptr, false); });
-    EXPECT_TRUE(run(Time{} + seconds(s + 1) - server.now(), policy));
+    const Status status = run(Time{} + seconds(s + 1) - server.now(), policy);
+    EXPECT_TRUE(status) << status.error().message;
     return answer;
   }
 
@@ -226,6 +228,55 @@ TEST(PodsServer, JobsKeepTheirNumbersAndASuspensionIsARestart) {
   EXPECT_EQ(states(220), (States{{"ann/train", "0 running 1"},
                                  {"bob/train", "2 suspended 0"},
                                  {"cy/train", "1 suspended 0"}}));
+}
+
+// Returns the learned speeds, "ann H100 x8 1.00": user, type, GPUs and speed.
+std::set<std::string> models_at(Leaders& leaders, std::int64_t s, const std::string& policy) {
+  std::set<std::string> found;
+  const Json answer = leaders.answer_at(s, policy, "/v1/models");
+  for (const Json& speed : json_at(answer, {"models"})) {
+    found.insert(fmt::format("{} {} x{} {:.2f}", text_at(speed, {"user"}),
+                             text_at(speed, {"gpu_type"}), integer_at(speed, {"gpus"}),
+                             speed["speed"].get<double>()));
+  }
+  return found;
+}
+
+TEST(PodsServer, SpeedsAreLearnedAndOutliveLeadersPoliciesAndNodes) {
+  using Speeds = std::set<std::string>;
+  Leaders leaders;
+  leaders.server.run_until(Time{} + seconds(1));  // the pods exist
+  const auto report = [&](std::int64_t s, const std::string& user, double step_per_s) {
+    leaders.server.at(Time{} + seconds(s), [&leaders, user, step_per_s] {
+      const std::string path = fmt::format("/api/v1/namespaces/{}/pods", user);
+      const FakeAnswer pods = leaders.server.act("GET", path);
+      for (const Json& pod : json_at(pods.body, {"items"})) {
+        const std::string text = fmt::format("{} 100 0 steps", step_per_s);
+        leaders.server.act("PATCH", path + "/" + text_at(pod, {"metadata", "name"}),
+                           {{"metadata", {{"annotations", {{kProgressOf, text}}}}}});
+      }
+    });
+  };
+  const std::string policy = "gang-stride:quantum_s=60";
+  report(30, "ann", 8);
+  report(90, "cy", 4);
+  std::string why;
+  leaders.server.at(Time{} + seconds(105),
+                    [&] { why = leaders.clients.get("/why/cy/train").body; });
+  EXPECT_EQ(models_at(leaders, 110, policy), (Speeds{"ann H100 x8 1.00", "cy H100 x8 1.00"}));
+  EXPECT_NE(why.find("speed: 4 steps/s, measured from its output"), why.npos) << why;
+  // The next leader.
+  EXPECT_TRUE(models_at(leaders, 150, policy).contains("ann H100 x8 1.00"));
+  report(215, "ann", 4);
+  EXPECT_TRUE(models_at(leaders, 230, policy).contains("ann H100 x8 0.50"));
+  // Under another policy, and with other nodes.
+  EXPECT_TRUE(models_at(leaders, 270, "fifo").contains("ann H100 x8 0.50"));
+  leaders.server.add_node({.name = "c", .gpus = 4});
+  EXPECT_TRUE(models_at(leaders, 310, "fifo").contains("ann H100 x8 0.50"));
+  leaders.server.at(Time{} + seconds(340),
+                    [&] { leaders.server.add_node({.name = "d", .gpus = 4}); });
+  EXPECT_TRUE(models_at(leaders, 370, "fifo").contains("ann H100 x8 0.50"));
+  EXPECT_TRUE(leaders.has_said("rebuilding state"));
 }
 
 // Runs two gangs and a third that wait for each other on eight GPUs until all have ended.

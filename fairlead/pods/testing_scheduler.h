@@ -6,6 +6,7 @@
 #include "fairlead/kube/testing_faults.h"
 #include "fairlead/model/cluster_build.h"
 #include "fairlead/model/profile_options.h"
+#include "fairlead/pods/learned_speeds.h"
 #include "fairlead/pods/pods_world.h"
 #include "fairlead/policy/registry.h"
 
@@ -83,6 +84,8 @@ class Scheduler : public RecordSink {
     if (const auto* failed = std::get_if<record::StartFailed>(&record.what)) {
       failures_.emplace_back(failed->reason);
     }
+    if (const auto* reported = std::get_if<record::Reported>(&record.what))
+      reported_left_ = reported->left;
   }
 
   // Finds a job by its name, NAMESPACE/JOB.
@@ -103,6 +106,12 @@ class Scheduler : public RecordSink {
   }
   const Tables& tables() const { return engine_->tables(); }
   const PodsWorld& world() const { return world_; }
+  std::vector<LearnedSpeed> learned() const { return engine_->speeds().learned(); }
+  void teach(LearnedSpeeds& speeds, std::int64_t unix_ms) {
+    speeds.teach(*engine_, world_.now(), unix_ms);
+  }
+  // The last report of remaining work.
+  std::optional<Duration> reported_left() const { return reported_left_; }
   // The number of placed gangs, the reasons of failed starts, and the most bindings on their way at once.
   int places() const { return places_; }
   const std::vector<std::string>& failures() const { return failures_; }
@@ -126,6 +135,7 @@ class Scheduler : public RecordSink {
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<Engine> engine_;
   int places_ = 0;
+  std::optional<Duration> reported_left_;
   std::vector<std::string> failures_;
 };
 

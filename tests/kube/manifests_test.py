@@ -45,6 +45,7 @@ def main():
         return 77
     found = list(differences(helm, "base"))
     found += list(differences(helm, "agent", "--set", "agent.enabled=true"))
+    found += list(differences(helm, "slots", "--set", "agent.enabled=true,agent.slotsPerGpu=2"))
     tickets = output(
         helm, "template", "fairlead", os.path.join(DEPLOY, "helm", "fairlead"),
         "-f", os.path.join(DEPLOY, "helm", "sample-tickets.yaml"),

@@ -12,7 +12,7 @@ from api import Api, Failed, Gone
 from control_plane import ControlPlane
 
 
-DEPLOYED = pathlib.Path(__file__).parents[3] / "deploy" / "kustomize" / "base"
+DEPLOYED = pathlib.Path(__file__).parents[3] / "deploy" / "kustomize"
 
 
 class Settings:
@@ -82,11 +82,13 @@ class Bed:
         self.plane.__enter__()
         try:
             self.api = Api(self.plane)
-            for name in ("namespace", "rbac"):  # fairlead has the rights that it would have, and no others
+            # Programs have the rights that they would have, and no others.
+            for name in ("base/namespace", "base/rbac", "agent/rbac"):
                 self.kubectl("create", "--validate=false", "-f", str(DEPLOYED / f"{name}.yaml"))
             sets = [word for setting in self.settings for word in ("--set", setting)]
             self.fakelet = self.plane.run(
-                "fakelet", [Settings.programs / "fairlead-fakelet", "--cluster", self.cluster, "--factor", self.factor, *sets],
+                "fakelet", [Settings.programs / "fairlead-fakelet", "--cluster", self.cluster, "--factor", self.factor,
+                            "--logs", self.logs(), *sets],
                 {"KUBECONFIG": self.plane.kubeconfig()})
             until(self.is_ready, 60, lambda: f"the nodes are ready: {self.fakelet.said()}")
         except BaseException:
@@ -125,6 +127,16 @@ class Bed:
             until(lambda: " GPUs on " in process.said() or not process.is_up(), 60, lambda: f"it leads: {process.said()}")
             assert process.is_up(), process.said()
         return process
+
+    def logs(self):
+        return self.plane.dir / "pods"
+
+    def agents(self):
+        """Starts an agent on each node, which measures speeds."""
+        self.logs().mkdir(exist_ok=True)
+        for node in self.gpus_of_node():
+            self.plane.run(f"agent-{node}", [Settings.programs / "fairlead", "agent", "--node", node, "--logs", self.logs()],
+                           {"KUBECONFIG": self.plane.kubeconfig("fairlead-agent")})
 
     # --- Jobs ---
 

@@ -220,10 +220,12 @@ class ControlPlane:
             self._kubeconfig(name, f"client-certificate: {self.dir}/{name}.crt, client-key: {self.dir}/{name}.key")
         self._key("sa")
         self._openssl("pkey", "-in", self.dir / "sa.key", "-pubout", "-out", self.dir / "sa.pub")
-        # The scheduler under test is the service account of deploy/kustomize/base.
-        token = secrets.token_hex(16)
-        (self.dir / "tokens.csv").write_text(f"{token},system:serviceaccount:fairlead:fairlead,fairlead\n")
-        self._kubeconfig("fairlead", f"token: {token}")
+        # The programs under test are the service accounts of deploy/kustomize.
+        accounts = {name: secrets.token_hex(16) for name in ("fairlead", "fairlead-agent")}
+        (self.dir / "tokens.csv").write_text(
+            "".join(f"{token},system:serviceaccount:fairlead:{name},{name}\n" for name, token in accounts.items()))
+        for name, token in accounts.items():
+            self._kubeconfig(name, f"token: {token}")
 
     def _kubeconfig(self, name, user):
         (self.dir / f"{name}.kubeconfig").write_text(

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -16,6 +18,9 @@ namespace {
 constexpr std::string_view kDown = "bed/down";
 constexpr std::string_view kGang = "bed/gang";
 constexpr std::string_view kWork = "bed/work-s";
+// Steps in a simulated second of the reference gang. Real programs print about as many.
+constexpr double kStepsPerS = 10;
+constexpr Duration kPrint = seconds(1);
 
 bool is_terminal(std::string_view phase) { return phase == "Succeeded" || phase == "Failed"; }
 
@@ -37,6 +42,7 @@ Fakelet::Fakelet(KubeDoor& door, const TrainingWorld& world, FakeletOptions opti
   for (NodeId node : ids<NodeId>(world.cluster.nodes())) {
     rows_[world.cluster.node_names[node]] = node;
   }
+  if (!options_.logs.empty()) print_at_ = door.now();
 }
 
 void Fakelet::make_nodes() {
@@ -74,6 +80,7 @@ bool Fakelet::run(Time until) {
       if (fake.retry <= now) settle(fake);
     }
     finish_what_is_done();
+    if (print_at_ <= now) print_steps();
   }
   return !leaves_;
 }
@@ -84,7 +91,7 @@ Time Fakelet::simulated() const {
 }
 
 Time Fakelet::deadline() const {
-  Time due = std::min(reflected_nodes_.wake_at(), reflected_pods_.wake_at());
+  Time due = std::min({reflected_nodes_.wake_at(), reflected_pods_.wake_at(), print_at_});
   for (const auto& [uid, fake] : pods_) due = std::min(due, fake.retry);
   for (const auto& [uid, gang] : gangs_) {
     if (!gang.training || gang.is_done || gang.training->done_at() == Time::never()) continue;
@@ -336,6 +343,31 @@ void Fakelet::finish_what_is_done() {
       settle(fake);
     }
   }
+}
+
+// A gang prints nothing while it loads its checkpoint.
+void Fakelet::print_steps() {
+  print_at_ = door_.now() + kPrint;
+  for (auto& [uid, gang] : gangs_) {
+    if (gang.is_done || !gang.training || !gang.training->trains()) continue;
+    const FakePod& first =
+        pods_.at(*std::ranges::min_element(gang.running, {}, [this](const std::string& member) {
+          return pods_.at(member).pod.index;
+        }));
+    const double total = static_cast<double>(first.work.ms) / 1000 * kStepsPerS;
+    const auto steps = static_cast<std::int64_t>(gang.training->progress(simulated()) * total);
+    if (std::exchange(gang.printed, steps) == steps) continue;
+    print(first, fmt::format("step {}/{:.0f}: loss 0.5", steps, total));
+  }
+}
+
+void Fakelet::print(const FakePod& fake, const std::string& line) const {
+  const std::filesystem::path folder =
+      options_.logs / fmt::format("{}_{}_{}", fake.pod.name_space, fake.pod.name, fake.pod.uid) /
+      "train";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "0.log", std::ios::app)
+      << fmt::format("{} stdout F {}\n", timestamp(door_.unix_ms()), line);
 }
 
 void Fakelet::log(const FakePod& fake, std::string_view what) {

@@ -10,6 +10,9 @@
 //                        fairlead.dev/model
 // Annotations of nodes:  bed/down      it is silent as long as it has that, and not ready
 //
+// It may store the output of pods as kubelets do (agent/pod_output.h): the first pod of a gang that trains prints its
+// steps, each second.
+//
 // Like a kubelet it is level-triggered: it writes the desired status of a pod until it sees it.
 #pragma once
 
@@ -18,6 +21,7 @@
 
 #include "training.h"
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -26,7 +30,8 @@
 namespace fairlead {
 
 struct FakeletOptions {
-  double factor = 1;  // simulated seconds that pass in one
+  double factor = 1;             // simulated seconds that pass in one
+  std::filesystem::path logs{};  // folder for the output of pods; empty: none is stored
 };
 
 class Fakelet {
@@ -60,6 +65,7 @@ class Fakelet {
     std::optional<Training> training;
     std::set<std::string> running;  // uids
     bool is_done = false;
+    std::int64_t printed = 0;  // steps
   };
 
   void take(const KubeEvent& event);
@@ -74,6 +80,8 @@ class Fakelet {
   void join(FakePod& fake);
   void leave(const FakePod& fake, bool saved);
   void finish_what_is_done();
+  void print_steps();
+  void print(const FakePod& fake, const std::string& line) const;
   void start(Gang& gang, const FakePod& any);
   std::uint32_t taken(const std::string& node) const;
   bool is_silent(const std::string& node) const { return silent_.contains(node); }
@@ -94,6 +102,7 @@ class Fakelet {
   std::map<std::string, Gang> gangs_;                     // by uid of the controller
   std::map<CallId, std::string> calls_;                   // uid of the pod
   std::map<CallId, KubeRequest> node_calls_;              // tried until they are taken
+  Time print_at_ = Time::never();
   bool leaves_ = false;
 };
 

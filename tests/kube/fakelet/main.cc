@@ -17,6 +17,7 @@ namespace {
 struct Flags {
   std::string cluster;
   std::vector<std::string> settings;
+  std::string logs;
   double factor = 1;
   std::uint64_t seed = 0;
 };
@@ -44,10 +45,11 @@ Result<TrainingWorld> world_of(const Flags& flags) {
 Status play(const Flags& flags) {
   FL_TRY_ASSIGN(world, world_of(flags));
   FL_TRY_ASSIGN(opened, open_cluster(""));
-  Fakelet fakelet(*opened.door, world, {.factor = flags.factor}, [](const std::string& line) {
-    fmt::print("{}\n", line);
-    std::fflush(stdout);
-  });
+  Fakelet fakelet(*opened.door, world, {.factor = flags.factor, .logs = flags.logs},
+                  [](const std::string& line) {
+                    fmt::print("{}\n", line);
+                    std::fflush(stdout);
+                  });
   fakelet.make_nodes();
   fakelet.run(Time::never());
   return {};
@@ -64,6 +66,7 @@ int main(int count, char** words) {
   app.add_option("--set", flags.settings, "as of fairlead simulate: models, reference_gpu, costs");
   app.add_option("--factor", flags.factor, "simulated seconds that pass in one")
       ->check(CLI::PositiveNumber);
+  app.add_option("--logs", flags.logs, "stores the output of pods there, as kubelets do");
   CLI11_PARSE(app, count, words);
   if (const fairlead::Status done = fairlead::play(flags); !done) {
     fmt::print(stderr, "fairlead-fakelet: {}\n", done.error().message);
