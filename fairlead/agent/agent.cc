@@ -109,8 +109,10 @@ void Agent::settle(Seen& seen) {
   const Pod& pod = seen.pod;
   if (!pod.is_ours) return;
   const bool rests = takes_turns() && is_to_rest(pod, is_claimed());
-  if (meters_ && pod.gpus > 0)
-    meters_->set(pod, pod.state == Pod::State::kRunning && !rests, door_.now());
+  if (meters_ && pod.gpus > 0) {
+    const bool runs = pod.state == Pod::State::kRunning;
+    runs ? meters_->set(pod, !rests, door_.now()) : meters_->remove(pod.uid);
+  }
   if (!takes_turns() || (pod.wish.empty() && pod.report.empty())) return;
   PodState state = freezer_.state(pod.uid);
   const bool is_frozen = state == PodState::kFrozen || state == PodState::kFreezing;

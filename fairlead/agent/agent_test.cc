@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace fairlead {
 namespace {
 
@@ -81,8 +84,9 @@ class AgentTest : public testing::Test {
   bool is_frozen() { return server_.cluster().is_frozen(uid_.empty() ? uid_ = pod().uid : uid_); }
 
   const std::string kPod = "/api/v1/namespaces/lab/pods/train";
+  const std::filesystem::path logs_ = std::filesystem::path(testing::TempDir()) / "agent_test";
   FakeServer server_{1};
-  TestingNode node_{server_, "a", 3};
+  TestingNode node_{server_, "a", 3, logs_};
   std::string uid_;
 };
 
@@ -163,6 +167,27 @@ TEST_F(AgentTest, AnAgentThatWasKilledIsFollowedByOneThatGoesOn) {
   run_for(seconds(10));
   EXPECT_FALSE(is_frozen());
   EXPECT_EQ(pod().report, "true 2");
+}
+
+TEST_F(AgentTest, TheTimeInWhichAPodIsFrozenCountsForNoSpeed) {
+  std::filesystem::remove_all(logs_);
+  const auto folder = logs_ / fmt::format("lab_train_{}", pod().uid) / "main";
+  std::filesystem::create_directories(folder);
+  int steps = 0;
+  for (int turn = 0; turn < 8; ++turn) {
+    wish(fmt::format("true {}", 2 * turn + 1));
+    for (int s = 0; s < 20; ++s) {
+      run_for(seconds(1));
+      std::ofstream(folder / "0.log", std::ios::app)
+          << fmt::format("2026-11-27T09:00:00Z stdout F step {}: loss 1\n", steps += 10);
+    }
+    wish(fmt::format("false {}", 2 * turn + 2));
+    EXPECT_TRUE(is_frozen());
+    run_for(seconds(60));
+  }
+  ASSERT_TRUE(pod().progress.has_value());
+  EXPECT_NEAR(pod().progress->unit_per_s, 10, 1);
+  std::filesystem::remove_all(logs_);
 }
 
 TEST_F(AgentTest, AFrozenPodThatTheServerDoesNotKnowIsThawed) {

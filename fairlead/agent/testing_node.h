@@ -4,6 +4,7 @@
 #include "fairlead/agent/agent.h"
 #include "fairlead/kube/fake_server.h"
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,8 +52,14 @@ class MemoryFreezer : public PodFreezer {
 
 class TestingNode {
  public:
-  TestingNode(FakeServer& server, std::string name, std::uint32_t slots_per_gpu = 2)
-      : server_(server), name_(std::move(name)), slots_per_gpu_(slots_per_gpu), freezer_(server) {
+  // `logs`: the output of pods (AgentOptions::logs).
+  TestingNode(FakeServer& server, std::string name, std::uint32_t slots_per_gpu = 2,
+              std::filesystem::path logs = {})
+      : server_(server),
+        name_(std::move(name)),
+        slots_per_gpu_(slots_per_gpu),
+        logs_(std::move(logs)),
+        freezer_(server) {
     begin();
     live();
   }
@@ -72,9 +79,10 @@ class TestingNode {
  private:
   void begin() {
     door_ = server_.open();
-    agent_ = std::make_unique<Agent>(*door_, freezer_,
-                                     AgentOptions{.node = name_, .slots_per_gpu = slots_per_gpu_},
-                                     [this](const std::string& line) { said_.push_back(line); });
+    agent_ = std::make_unique<Agent>(
+        *door_, freezer_,
+        AgentOptions{.node = name_, .slots_per_gpu = slots_per_gpu_, .logs = logs_},
+        [this](const std::string& line) { said_.push_back(line); });
   }
   // Delivers the agent's events every 10 ms.
   void live() {
@@ -95,6 +103,7 @@ class TestingNode {
   FakeServer& server_;
   std::string name_;
   std::uint32_t slots_per_gpu_;
+  std::filesystem::path logs_;
   MemoryFreezer freezer_;
   std::unique_ptr<KubeDoor> door_;
   std::unique_ptr<Agent> agent_;

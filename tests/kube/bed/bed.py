@@ -138,6 +138,13 @@ class Bed:
             self.plane.run(f"agent-{node}", [Settings.programs / "fairlead", "agent", "--node", node, "--logs", self.logs()],
                            {"KUBECONFIG": self.plane.kubeconfig("fairlead-agent")})
 
+    def learned(self, port):
+        """Returns the learned speeds by user, model and GPU type, relative to the first one of the model."""
+        told = subprocess.run(
+            [Settings.programs / "fairlead", "models", "learned", "--from", "kubernetes", "--http", f"127.0.0.1:{port}", "--json"],
+            capture_output=True, text=True, check=True)
+        return {(row["user"], row["model"], row["gpu_type"]): row["speed"] for row in json.loads(told.stdout)["models"]}
+
     # --- Jobs ---
 
     def name_space(self, name):

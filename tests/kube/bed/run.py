@@ -29,7 +29,8 @@ def parse():
         f"scenarios (all of them where none is named):\n{told}\n\nmeasurements:\n"
         "  side-by-side            kube-scheduler, its gang API and fairlead on the same job lists\n"
         "  against-simulator       the same trace through the bed and through fairlead simulate\n"
-        "  scale                   a thousand nodes and five thousand pods\n"))
+        "  scale                   a thousand nodes and five thousand pods\n"
+        "  trades                  users who trade by measured speeds, and the same without agents\n"))
     parser.add_argument("programs", help=argparse.SUPPRESS, type=pathlib.Path)
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO")
     parser.add_argument("--json", type=pathlib.Path, help="writes what was measured there, too")
@@ -49,6 +50,9 @@ def measurement(name, flags):
     if name == "scale":
         from scale import scale
         return scale
+    if name == "trades":
+        from trades import trades
+        return trades
     return all_scenarios().get(name)
 
 

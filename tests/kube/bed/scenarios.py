@@ -7,6 +7,7 @@ own log: no GPU is used twice, no half gang stays for long, no job is lost.
 import time
 
 from bed import Ask, Bed, Judgement, until
+from control_plane import free_ports
 from measure import Holds, gpu_time
 
 FACTOR = 60
@@ -196,6 +197,32 @@ def budget_and_eviction():
     return keeps_its_budget(is_named=True)
 
 
+def measured_speeds():
+    """Agents measure two models on two GPU types from the output of pods; the next leader and policy know the speeds."""
+    asks = [Ask(f"{model.lower()}-{row}", "ann", 1, 2, 1e6, model) for row in range(2) for model in ("DCGAN", "VAE")]
+    gains = {"DCGAN": 6.42, "VAE": 1.25}  # of a V100 against a K80, in the table `slides`
+    with Bed("1xV100:4,1xK80:4", ["models=slides", "reference_gpu=K80"], factor=5) as bed:
+        first, second = free_ports(2)
+        leader = bed.fairlead("fifo:skip=true", port=first)
+        bed.agents()
+        submit(bed, asks)
+        start = time.monotonic()
+        until(lambda: len(bed.learned(first)) == 4, 120, lambda: f"all is measured: {bed.learned(first)}", pause_s=0.5)
+        measured_s = time.monotonic() - start
+        learned = bed.learned(first)
+        found = {model: learned["ann", model, "V100"] / learned["ann", model, "K80"] for model in gains}
+        for model, gain in gains.items():
+            assert abs(found[model] / gain - 1) < 0.05, found
+        writes = [pod["metadata"]["annotations"]["fairlead.dev/progress"] for ask in asks for pod in bed.pods(ask)]
+        leader.stop()
+        bed.fairlead("gandiva-fair", port=second)
+        again = bed.learned(second)
+        assert all(abs(again[key] / speed - 1) < 0.05 for key, speed in learned.items()), (learned, again)
+        assert not Judgement(bed.history(), bed.gpus_of_node(), asks).twice, "GPUs were held twice"
+        assert not any("RBAC" in one.said() for one in bed.plane.processes.values()), "a right is missing"
+        return {"measured_s": measured_s, "gains": found, "annotations": writes}
+
+
 # --- Operators and nodes --------------------------------------------------------------------------
 
 
@@ -358,4 +385,5 @@ def volumes():
 
 SCENARIOS = (
     fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, tickets, described, budget_and_suspension,
-    budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes)
+    budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes,
+    measured_speeds)
