@@ -2,6 +2,7 @@
 
 #include "fairlead/kube/json.h"
 #include "fairlead/kube/testing_faults.h"
+#include "fairlead/pods/pod_progress.h"
 #include "fairlead/pods/testing_clients.h"
 
 #include <gtest/gtest.h>
