@@ -151,7 +151,7 @@ TEST(InPlace, AWishIsWrittenOnTheVersionThatItNamesSoThatALateOneFails) {
   bed.add("ann", "x", 2, 2);
   bed.add("bob", "y", 2, 2);
   Scheduler live(bed.server, kPolicy, "s1");
-  bed.run_for(live, seconds(100));
+  bed.run_for(live, seconds(120));
   int wishes = 0;
   for (const FakeCall& call : bed.server.calls()) {
     const Json metadata = json_at(parsed_json(call.body).value_or(Json()), {"metadata"});
