@@ -6,6 +6,7 @@
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/metrics/metrics.h"
+#include "fairlead/replay/resources_file.h"
 #include "fairlead/report/result_files.h"
 #include "fairlead/run/simulation.h"
 
@@ -91,6 +92,8 @@ Result<RunOutcome> run_since(Clock::time_point begin, SimulationInputs inputs,
                        .peak_rss_mb = peak_rss_mb(),
                        .inputs_hash = outputs.inputs_hash,
                        .command = outputs.command};
+  if (!outputs.only_summary)
+    FL_TRY(write_resources(folder, simulation.resources(), facts.journal_hash));
   FL_TRY(outputs.only_summary ? write_summary(folder, summary, stats)
                               : write_results(folder, simulation.metrics(), facts, summary, stats));
   FL_TRY(folder.keep());

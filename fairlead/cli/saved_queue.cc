@@ -21,10 +21,16 @@ namespace fairlead {
 
 std::string cluster_yaml(const std::string& name, const std::vector<NodeSpec>& nodes) {
   const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  const auto amount = [](std::string_view key, Thousandths has) {
+    if (has.value == 0) return std::string();
+    return fmt::format(", {}: {}", key, static_cast<double>(has.value) / 1000);
+  };
   std::map<std::string, std::string> racks;
   for (const NodeSpec& node : nodes) {
-    racks[node.rack] += fmt::format("      - {{name: {}, gpu_type: {}, gpus: {}}}\n",
-                                    quoted(node.name), quoted(node.gpu_type), node.gpus);
+    racks[node.rack] +=
+        fmt::format("      - {{name: {}, gpu_type: {}, gpus: {}{}{}}}\n", quoted(node.name),
+                    quoted(node.gpu_type), node.gpus, amount("cpus", node.has.cpus),
+                    amount("memory_gb", node.has.memory_gb));
   }
   std::string text = fmt::format("name: {}\nracks:\n", quoted(name));
   for (const auto& [rack, lines] : racks) {

@@ -62,8 +62,13 @@ void add_nodes(ClusterSpec& spec, const NodeOffer& kind, std::int64_t count) {
   const std::string& first = spec.nodes.front().rack;
   const bool is_one_rack =
       std::ranges::all_of(spec.nodes, [&](const NodeSpec& node) { return node.rack == first; });
-  const NodeSpec like{
-      .gpu_type = kind.gpu_type, .gpus = kind.gpus, .rack = is_one_rack ? first : "added"};
+  const auto alike = std::ranges::find_if(spec.nodes, [&](const NodeSpec& node) {
+    return type_key(node.gpu_type) == type_key(kind.gpu_type) && node.gpus == kind.gpus;
+  });
+  const NodeSpec like{.gpu_type = kind.gpu_type,
+                      .gpus = kind.gpus,
+                      .rack = is_one_rack ? first : "added",
+                      .has = alike == spec.nodes.end() ? CpuMemory() : alike->has};
   for (std::int64_t i = 0; i < count; ++i) {
     spec.nodes.push_back(like);
     spec.nodes.back().name = fmt::format("{}+{}", kind.text, i + 1);

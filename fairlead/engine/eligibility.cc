@@ -1,6 +1,7 @@
 #include "fairlead/engine/eligibility.h"
 
 #include "fairlead/model/levels.h"
+#include "fairlead/model/task_limits.h"
 #include "fairlead/policy/kit/no_place.h"
 
 #include <algorithm>
@@ -40,17 +41,45 @@ std::string_view refusal_by_cluster(const Cluster& cluster, GangAsked gang, Type
   return {};
 }
 
+// Returns why no policy could run it for lack of a resource other than GPUs.
+std::string_view refusal_by_resource(TaskResource scarcest) {
+  switch (scarcest) {
+    case TaskResource::kCpu:
+      return "it needs more CPU than the nodes have on which it may run";
+    case TaskResource::kMemory:
+      return "it needs more memory than the nodes have on which it may run";
+    case TaskResource::kOther:
+      break;
+  }
+  return "it needs more of a resource than the nodes have on which it may run";
+}
+
+// Returns why its policy never runs it for lack of such a resource.
+std::string_view refusal_by_policy(TaskResource scarcest) {
+  switch (scarcest) {
+    case TaskResource::kCpu:
+      return "its policy finds no place for it on nodes with enough CPU";
+    case TaskResource::kMemory:
+      return "its policy finds no place for it on nodes with enough memory";
+    case TaskResource::kOther:
+      break;
+  }
+  return "its policy finds no place for it on nodes with enough of a resource";
+}
+
 }  // namespace
 
 std::size_t Eligibility::Hash::operator()(const Class& asked) const {
   const std::uint64_t gang = std::uint64_t{asked.gpus} << 32 | asked.types;
   const std::uint64_t shape = std::uint64_t{asked.task_gpus} << 8 | asked.closeness.bits();
-  const std::uint64_t mixed = (gang ^ shape * 0x9e3779b97f4a7c15) * 0x9e3779b97f4a7c15;
+  const std::uint64_t limited = std::uint64_t{asked.limited} << 16;
+  const std::uint64_t mixed = (gang ^ (shape ^ limited) * 0x9e3779b97f4a7c15) * 0x9e3779b97f4a7c15;
   return static_cast<std::size_t>(mixed ^ mixed >> 32);
 }
 
 Eligibility::Answer Eligibility::answer(const JobSpec& job, const Policy& policy,
-                                        const Cluster& cluster, const Users& users) {
+                                        const Cluster& cluster, const Users& users,
+                                        const TaskLimits* limits) {
   const std::uint32_t smallest = policy.needs().elastic ? job.gpus_min : job.gpus;
   if (smallest > cluster.gpus) return {.refusal = "larger than the cluster"};
   const std::int64_t quota = users.quota_of(job.user);
@@ -61,10 +90,15 @@ Eligibility::Answer Eligibility::answer(const JobSpec& job, const Policy& policy
     answers_.clear();
     nodes_ = cluster.nodes();
   }
-  const Class asked{smallest, job.task_gpus, job.closeness, job.types};
+  if (limits != nullptr && !limits->is_lasting()) limits = nullptr;
+  const Class asked{smallest, job.task_gpus, job.closeness, job.types,
+                    limits == nullptr ? 0 : limits->kind_of(job.job)};
   const auto kept = answers_.find(asked);
   if (kept != answers_.end()) return kept->second;
-  return answers_.emplace(asked, answer_for(asked, policy, cluster)).first->second;
+  Answer answer = answer_for(asked, policy, cluster);
+  if (asked.limited != 0 && answer.refusal.empty())
+    answer = limited_answer(answer, asked, policy, cluster, *limits, job.job);
+  return answers_.emplace(asked, answer).first->second;
 }
 
 Eligibility::Answer Eligibility::answer_for(const Class& asked, const Policy& policy,
@@ -74,6 +108,43 @@ Eligibility::Answer Eligibility::answer_for(const Class& asked, const Policy& po
                 .types = types_with_room(cluster, asked.types, asked.task_gpus)};
   if (answer.refusal.empty() && policy.traits() != nullptr) {
     answer.refusal = why_never_placed(*policy.traits(), cluster, gang, answer.types);
+  }
+  return answer;
+}
+
+// REQUIRES: the job fits by its GPUs.
+Eligibility::Answer Eligibility::limited_answer(Answer answer, const Class& asked,
+                                                const Policy& policy, const Cluster& cluster,
+                                                const TaskLimits& limits, JobId job) {
+  TaskRoom room;
+  room.begin(&limits, cluster.nodes());
+  const FreeIndex all(cluster);
+  const LimitedGpus idle = limited_gpus(cluster, all, room, job, asked.task_gpus);
+  for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
+    if (idle.sizes[type] == 0) answer.types &= ~type_bit(type);
+  }
+  const GangAsked gang{asked.gpus, asked.task_gpus, asked.closeness};
+  const Level level = asked.closeness.required;
+  const auto usable = [&](NodeId node) { return whole_tasks(idle.free.on(node), asked.task_gpus); };
+  const auto has_room = [&](TypeMask types) {
+    return tightest_section(cluster, level, types, asked.gpus, usable).has_value();
+  };
+  // A policy that takes GPUs of one type must not wait for a type that has too little room.
+  const bool mixes = policy.traits() == nullptr ||
+                     (policy.traits()->placement.mixes && !policy.traits()->one_type);
+  TypeMask one_type = answer.types;
+  for (GpuTypeId type : ids<GpuTypeId>(mixes ? 0 : cluster.type_names.size())) {
+    const TypeMask only = type_bit(type);
+    const bool has_gpus = has_room_within(cluster, level, only, asked.gpus, asked.task_gpus);
+    if (has_gpus && !has_room(only)) one_type &= ~only;
+  }
+  if (one_type != 0) answer.types = one_type;
+  const TaskResource scarcest = room.scarcest(job, all, asked.task_gpus);
+  if (!has_room(answer.types)) {
+    answer.refusal = refusal_by_resource(scarcest);
+  } else if (policy.traits() != nullptr &&
+             !why_never_placed(*policy.traits(), cluster, gang, answer.types, idle).empty()) {
+    answer.refusal = refusal_by_policy(scarcest);
   }
   return answer;
 }

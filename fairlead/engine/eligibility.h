@@ -27,8 +27,9 @@ class Eligibility {
   };
   // REQUIRES: the cluster is the same at each call, except for nodes that joined; the policy has the
   // same options.
+  // `limits`: of the world; null: there are none. They count if they are lasting.
   Answer answer(const JobSpec& job, const Policy& policy, const Cluster& cluster,
-                const Users& users);
+                const Users& users, const TaskLimits* limits = nullptr);
 
  private:
   struct Class {
@@ -36,12 +37,15 @@ class Eligibility {
     std::uint32_t task_gpus;
     Closeness closeness;
     TypeMask types;
+    std::uint32_t limited;  // TaskLimits::kind_of() the job; 0: GPUs alone limit its tasks
     friend bool operator==(const Class&, const Class&) = default;
   };
   struct Hash {
     std::size_t operator()(const Class& asked) const;
   };
   static Answer answer_for(const Class& asked, const Policy& policy, const Cluster& cluster);
+  static Answer limited_answer(Answer answer, const Class& asked, const Policy& policy,
+                               const Cluster& cluster, const TaskLimits& limits, JobId job);
 
   std::unordered_map<Class, Answer, Hash> answers_;
   std::size_t nodes_ = 0;  // nodes of the cluster that the answers are about

@@ -32,6 +32,15 @@ JobSpec gang_of(std::uint32_t gpus) {
   return {.user = UserId(0), .gpus = gpus, .gpus_min = gpus, .gpus_max = gpus};
 }
 
+class Refusals : public RecordSink {
+ public:
+  void on(const Record& record) override {
+    if (const auto* rejected = std::get_if<record::Rejected>(&record.what))
+      reason = rejected->reason;
+  }
+  std::string reason;  // why the last one was refused; empty: none was
+};
+
 TEST(Eligibility, AGangThatFitsOnMixedTypesOnlyIsForPoliciesThatMix) {
   for (const char* policy :
        {"las", "fifo", "gavel", "gandiva", "tiresias", "tiresias:placement=skew"}) {
@@ -51,6 +60,29 @@ TEST(Eligibility, TypesAndTasksOfTheJobCount) {
   in_tasks.task_gpus = 3;  // each type has room for two such tasks
   EXPECT_EQ(refusal("fifo", in_tasks), kOneType);
   EXPECT_EQ(refusal("fifo:mixed=true", in_tasks), "");
+}
+
+// Two nodes of 4 GPUs, 8 CPUs and 16 GB.
+TEST(Eligibility, AGangThatNeedsMoreThanIdleNodesHaveIsRefused) {
+  World world{.cluster = "2xV100:4", .nodes_have = {{{8'000}, {16'000}}}};
+  const auto refused = [&](std::uint32_t gpus, CpuMemory asks, const char* policy) {
+    world.jobs = {{.gpus = gpus, .asks = asks}, {.gpus = 1}};
+    Refusals refusals;
+    const Outcome outcome = run(world, policy_named(policy), {}, &refusals);
+    EXPECT_EQ(outcome.problems, std::vector<std::string>{}) << policy;
+    EXPECT_EQ(outcome.counts.pending, 0) << policy;
+    return refusals.reason;
+  };
+  for (const char* policy : {"fifo", "gandiva", "gandiva-fair", "fairlead", "srtf"}) {
+    EXPECT_EQ(refused(1, {{9'000}, {}}, policy),
+              "it needs more CPU than the nodes have on which it may run");
+    EXPECT_EQ(refused(8, {{8'000}, {33'000}}, policy),
+              "it needs more memory than the nodes have on which it may run");
+    EXPECT_EQ(refused(1, {{8'000}, {16'000}}, policy), "");
+    EXPECT_EQ(refused(8, {{16'000}, {32'000}}, policy), "");
+  }
+  EXPECT_EQ(refused(3, {{12'000}, {}}, "fifo"), "") << "on two nodes";
+  EXPECT_EQ(refused(3, {{12'000}, {}}, "yarn-cs"), "");
 }
 
 TEST(Eligibility, APlacementThatKeepsToARackRefusesWhatNoRackHas) {

@@ -154,7 +154,8 @@ bool Engine::is_running(JobId job, RunId run) const {
 
 bool Engine::arrive(JobSpec spec) {
   if (jobs_.has(spec.job) || !tables_.users.names.has(spec.user)) return false;
-  const auto [refusal, types] = eligibility_.answer(spec, *policy_, tables_.cluster, tables_.users);
+  const auto [refusal, types] =
+      eligibility_.answer(spec, *policy_, tables_.cluster, tables_.users, jobs_.limits);
   if (!refusal.empty()) {
     log(record::Rejected{spec, refusal});
     add_job(spec.job);

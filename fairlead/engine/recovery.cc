@@ -3,6 +3,7 @@
 #include "fairlead/base/archive.h"
 #include "fairlead/base/overloaded.h"
 #include "fairlead/model/step.h"
+#include "fairlead/model/task_limits.h"
 
 #include <algorithm>
 #include <map>
@@ -155,6 +156,12 @@ class RecordedWorld : public Backend {
             .nodes = nodes_,
             .jobs = jobs_,
             .events = events_};
+  }
+
+  // Limits that change were others at the time of the journal.
+  const TaskLimits* task_limits() const override {
+    const TaskLimits* const limits = world_.task_limits();
+    return limits != nullptr && limits->is_lasting() ? limits : nullptr;
   }
 
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override {

@@ -73,6 +73,7 @@ void Engine::restore(const Record& record) {
           },
           [&](const record::Place& place) {
             for (Slice slice : place.gang) plan_.free_.take(slice.node, slice.gpus);
+            plan_.count_room(place.job, place.gang, true);
             plan_.gangs_[place.job] = jobs_.last[place.job];
             plan_.pin(place.job, jobs_.last[place.job]);
             known_.on_run_begin(place.job, place.gang, place.rate);

@@ -244,6 +244,7 @@ JobRow row_of(const Workload& from, JobId job, bool at_once) {
       .gpus_min = from.jobs.gpus_min[job],
       .gpus_max = from.jobs.gpus_max[job],
       .task_gpus = from.jobs.task_gpus[job],
+      .asks = from.asks_of(job),
       .submit = at_once ? Time{} : from.jobs.arrival[job],
       .duration = from.durations[job],
       .gpu_type = from.reference_types[job],

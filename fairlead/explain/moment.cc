@@ -94,7 +94,23 @@ void Moment::run(JobId job, Gang gang, std::int64_t sign) {
     allocated_by_order_[tables_.cluster.node_type[slice.node]].add(order_[job], sign * slice.gpus);
     held_[tables_.jobs.user[job]] += sign * slice.gpus;
   }
+  add_room(job, gang, sign > 0);
   fits_.clear();
+}
+
+void Moment::add_room(JobId job, Gang gang, bool takes) {
+  for (Slice slice : gang) {
+    const std::uint32_t tasks = slice.gpus / tables_.jobs.task_gpus[job];
+    takes ? room_.take(job, slice.node, tasks) : room_.give(job, slice.node, tasks);
+  }
+}
+
+// Returns the amounts of other resources that the running jobs leave.
+const TaskRoom& Moment::room() {
+  if (room_.begin(tables_.jobs.limits, tables_.cluster.nodes())) {
+    for (JobId job : tables_.running.members()) add_room(job, tables_.jobs.last_gang(job), true);
+  }
+  return room_;
 }
 
 std::int64_t Moment::usable(TypeMask types) const {
@@ -157,17 +173,28 @@ Fit Moment::fit(JobId job, Time since) {
   return fits_.emplace(kind, fit).first->second;
 }
 
-Fit Moment::fit_of_limited(JobId job, const Kind& kind) const {
+Fit Moment::fit_of_limited(JobId job, const Kind& kind) {
   const Jobs& jobs = tables_.jobs;
-  TaskRoom room;
-  room.begin(jobs.limits, tables_.cluster.nodes());
-  for (JobId other : tables_.running.members()) {
-    for (Slice slice : jobs.last_gang(other))
-      room.take(other, slice.node, slice.gpus / jobs.task_gpus[other]);
+  const LimitedGpus usable =
+      limited_gpus(tables_.cluster, *free_, room(), job, jobs.task_gpus[job]);
+  const auto has_types = [&](TypeMask types) {
+    return has_place(std::get<Placement>(kind), tables_.cluster, usable.free, usable.sizes,
+                     wanted(job), types);
+  };
+  const TypeMask types = jobs.types[job];
+  bool fits = !traits_.one_type && has_types(types);
+  for (GpuTypeId type : ids<GpuTypeId>(traits_.one_type ? tables_.cluster.type_names.size() : 0))
+    fits = fits || ((types & type_bit(type)) != 0 && has_types(type_bit(type)));
+  if (fits) return Fit::kFits;
+  switch (room().scarcest(job, *free_, jobs.task_gpus[job])) {
+    case TaskResource::kCpu:
+      return Fit::kTooLittleCpu;
+    case TaskResource::kMemory:
+      return Fit::kTooLittleMemory;
+    case TaskResource::kOther:
+      break;
   }
-  const FreeIndex usable = usable_index(tables_.cluster, *free_, room, job, jobs.task_gpus[job]);
-  if (usable.of(jobs.types[job]) < wanted(job).gpus) return Fit::kScattered;
-  return fit_of(usable, kind) == Fit::kFits ? Fit::kFits : Fit::kScattered;
+  return Fit::kScattered;
 }
 
 bool Moment::fitted(JobId job, Time since) const {

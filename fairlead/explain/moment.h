@@ -30,9 +30,11 @@ class AllocatedByOrder {
 // Whether a waiting gang fits into the free GPUs.
 enum class Fit : std::uint8_t {
   kFits,
-  kTooFew,     // not enough GPUs of its types are free
-  kScattered,  // enough are free, but not in a placement that its policy accepts
-  kNever,      // the cluster has no placement for it that its policy accepts
+  kTooFew,        // not enough GPUs of its types are free
+  kScattered,     // enough are free, but not in a placement that its policy accepts
+  kTooLittleCpu,  // the GPUs alone would do, but their nodes have too little CPU left for its tasks
+  kTooLittleMemory,  // the same of memory
+  kNever,            // the cluster has no placement for it that its policy accepts
 };
 
 class Moment {
@@ -86,7 +88,9 @@ class Moment {
   Placement placement_of(JobId job, Time since) const;
   Fit fit_of(const FreeIndex& free, const Kind& kind) const;
   // Returns the fit of a job with limits by other resources. REQUIRES: its GPUs alone would fit.
-  Fit fit_of_limited(JobId job, const Kind& kind) const;
+  Fit fit_of_limited(JobId job, const Kind& kind);
+  void add_room(JobId job, Gang gang, bool takes);
+  const TaskRoom& room();
   Fit fit_of_types(const FreeIndex& free, GangAsked gang, TypeMask types,
                    Placement placement) const;
 
@@ -101,6 +105,7 @@ class Moment {
   Time last_came_ = Time::never();
   IdVector<GpuTypeId, AllocatedByOrder> allocated_by_order_;
   IdVector<UserId, std::int64_t> held_;
+  TaskRoom room_;             // read room()
   std::map<Kind, Fit> fits_;  // for the GPUs that are free now
 };
 

@@ -66,6 +66,10 @@ std::optional<WhyCause> verdict(Moment& moment, const UserNotes& notes, const Wa
   switch (moment.fit(job, waiting.since)) {
     case Fit::kTooFew:
       return too_few(moment, notes, job);
+    case Fit::kTooLittleCpu:
+      return WhyCause::kCpu;
+    case Fit::kTooLittleMemory:
+      return WhyCause::kMemory;
     case Fit::kNever:
       return WhyCause::kNever;
     case Fit::kScattered:

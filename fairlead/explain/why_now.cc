@@ -39,7 +39,7 @@ JobId WhyNow::first_without_room() {
   JobId first;
   for (JobId job : tables.waiting.members()) {
     const Fit fit = moment_.fit(job, since(job));
-    if (fit != Fit::kTooFew && fit != Fit::kScattered) continue;
+    if (fit == Fit::kFits || fit == Fit::kNever) continue;
     const auto rank = [&](JobId of) { return std::tuple(tables.jobs.arrival[of], of); };
     if (first.is_none() || rank(job) < rank(first)) first = job;
   }

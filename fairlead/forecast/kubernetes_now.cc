@@ -65,6 +65,16 @@ std::set<PodNeeds> needs_of(const Census& census) {
   return needs;
 }
 
+// Returns the CPU and memory in these amounts: thousandths of CPUs, and of bytes.
+CpuMemory cpu_memory_of(const Resources& amounts) {
+  constexpr std::int64_t kGb = std::int64_t{1} << 30;
+  const auto amount = [&](std::string_view name) {
+    const auto found = amounts.find(name);
+    return found == amounts.end() ? 0 : found->second;
+  };
+  return {thousandths_of(amount("cpu")), thousandths_of(amount("memory") / kGb)};
+}
+
 // Rows of a trace, and the texts that they point to.
 class Rows {
  public:
@@ -83,6 +93,7 @@ class Rows {
                      .model = gang.model,
                      .gpus = gang.gpus(),
                      .task_gpus = gang.pod_gpus,
+                     .asks = cpu_memory_of(gang.needs.requests).times(gang.pods),
                      .submit = submit,
                      .duration = {std::clamp<std::int64_t>(duration.ms, 1, kMsMax)},
                      .gpu_type = ran_on == kind_of_.end() ? std::string_view() : ran_on->second,
@@ -124,6 +135,7 @@ std::vector<NodeSpec> usable(const Census& census, const Inventory& inventory) {
     const auto others = census.others.find(spec.name);
     const std::uint32_t taken = others == census.others.end() ? 0 : others->second;
     spec.gpus = std::min(spec.gpus, node.gpus - std::min(taken, node.gpus));
+    spec.has = cpu_memory_of(node.allocatable);
     if (node.is_ready && !node.is_cordoned && spec.gpus > 0) nodes.push_back(std::move(spec));
   }
   return nodes;
@@ -152,7 +164,7 @@ std::vector<std::string> said_of(const Census& census, const std::vector<NodeSpe
     said.push_back(fmt::format("left out are {} more", census.left_out.size() - kLinesMax));
   }
   said.emplace_back("a Job has run since it was last started or resumed");
-  said.emplace_back("pods have CPU and memory wherever there are GPUs that they may be on");
+  said.emplace_back("nodes have all of their CPU and memory for these gangs");
   return said;
 }
 

@@ -141,6 +141,7 @@ JobRow row_of(const SlurmQueuedJob& job, double left_s) {
           .user = job.user,
           .gpus = job.gpus,
           .task_gpus = is_even ? job.gpus / job.nodes : 1,
+          .asks = job.asks,
           .duration = {std::clamp<std::int64_t>(ms, 1, kMsMax)}};
 }
 
@@ -224,7 +225,7 @@ std::vector<std::string> said_of(const SlurmNodes& nodes, const SlurmQueue& queu
         "MIG instances are of types of their own, and each counts as a GPU in totals: {}", mig));
   }
   said.emplace_back("jobs that run may be put on other GPUs");
-  said.emplace_back("all nodes are near each other, and have CPUs and memory for whatever comes");
+  said.emplace_back("all nodes are near each other");
   said.emplace_back("priorities, limits of users and reservations of Slurm are not known");
   return said;
 }

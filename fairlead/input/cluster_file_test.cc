@@ -1,5 +1,7 @@
 #include "fairlead/input/cluster_file.h"
 
+#include "fairlead/model/cluster_build.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,6 +25,24 @@ std::string yaml_error(std::string_view text) {
 std::string list_error(std::string_view text) {
   Result<ByteSource> source = ByteSource::memory(text, "nodes.csv");
   return message(read_node_list(*source));
+}
+
+TEST(ClusterYaml, NodesMayStateTheirCpusAndMemory) {
+  const Result<Cluster> cluster = parse_cluster_yaml(
+      "racks:\n"
+      "  - nodes:\n"
+      "      - {count: 2, gpu_type: A100, gpus: 8, cpus: 128, memory_gb: 1024.5}\n"
+      "      - {gpus: [{type: V100, count: 1}, {type: K80, count: 3}], cpus: 64}\n"
+      "      - {gpu_type: A100, gpus: 8}\n",
+      "a.yaml");
+  ASSERT_TRUE(cluster) << message(cluster);
+  EXPECT_EQ(cluster->has_of(NodeId(1)), (CpuMemory{{128'000}, {1'024'500}}));
+  EXPECT_EQ(cluster->has_of(NodeId(2)), (CpuMemory{{16'000}, {}})) << "by its 1 of 4 GPUs";
+  EXPECT_EQ(cluster->has_of(NodeId(3)), (CpuMemory{{48'000}, {}}));
+  EXPECT_EQ(cluster->has_of(NodeId(4)), CpuMemory());
+  EXPECT_EQ(spec_of(*cluster).nodes[2].has, cluster->has_of(NodeId(2)));
+  EXPECT_EQ(yaml_error("racks: [{nodes: {gpu_type: A100, gpus: 8, cpus: 0}}]"),
+            "lab.yaml:1:49: expected a number from 0.001 to 1000000: 0");
 }
 
 TEST(ClusterYaml, ReadsRacksOfNodes) {
@@ -92,7 +112,8 @@ TEST(ClusterYaml, SaysWhereAndWhatIsWrong) {
             "lab.yaml:1:8: expected a list with at least one item: a list");
   EXPECT_EQ(yaml_error("racks: 3"), "lab.yaml:1:8: expected a list with at least one item: 3");
   EXPECT_EQ(yaml_error("racks:\n  - nodes: {gpu_type: V100, gpu: 4}\n"),
-            "lab.yaml:2:29: unknown key; known here are name, count, gpu_type, gpus, pair_gbps, "
+            "lab.yaml:2:29: unknown key; known here are name, count, gpu_type, gpus, cpus, "
+            "memory_gb, pair_gbps, "
             "node_gbps, nics, nic_gbps, domain: gpu");
   EXPECT_EQ(yaml_error("racks:\n  - nodes: {gpu_type: V100, gpus: 4, count: 3, domain: 2}\n"),
             "lab.yaml:2:12: 3 hosts do not fill domains of 2");

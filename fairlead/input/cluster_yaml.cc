@@ -4,6 +4,7 @@
 #include "fairlead/input/yaml_reader.h"
 #include "fairlead/model/cluster_build.h"
 
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr IntegerBounds kCountBounds = {1, kNodesMax};
 constexpr IntegerBounds kGpusBounds = {1, kNodeGpusMax};
 constexpr IntegerBounds kNicsBounds = {1, 64};
+constexpr RealBounds kAmountBounds = {1e-3, kThousandthsMax / 1000};
 constexpr RealBounds kGbpsBounds = {1e-6, 1e6};
 constexpr RealBounds kLatencyBounds = {0, 1e6};
 constexpr RealBounds kOversubscriptionBounds = {1, 1e3};
@@ -98,6 +100,7 @@ struct Group {
   std::int64_t nics = 1;
   double nic_gbps = 0;
   std::int64_t domain = 1;  // that many hosts share their links
+  CpuMemory has;
 };
 
 Result<GpuGroup> read_gpus(const YamlNode& map, std::string_view type_key,
@@ -141,15 +144,24 @@ Status read_host_links(const YamlNode& map, Group& group) {
   return {};
 }
 
+Status read_thousandths(const YamlNode& map, std::string_view key, Thousandths& value) {
+  double number = 0;
+  FL_TRY(read_real(map, key, kAmountBounds, number));
+  value = {std::llround(number * 1000)};
+  return {};
+}
+
 Result<Group> read_group(const YamlNode& map) {
-  FL_TRY(map.expect_keys({"name", "count", "gpu_type", "gpus", "pair_gbps", "node_gbps", "nics",
-                          "nic_gbps", "domain"}));
+  FL_TRY(map.expect_keys({"name", "count", "gpu_type", "gpus", "cpus", "memory_gb", "pair_gbps",
+                          "node_gbps", "nics", "nic_gbps", "domain"}));
   Group group;
   FL_TRY(read_text(map, "name", group.name));
   FL_TRY(read_integer(map, "count", kCountBounds, group.count));
   FL_TRY_ASSIGN(gpus, read_gpu_groups(map));
   group.gpus = std::move(gpus);
   FL_TRY(read_host_links(map, group));
+  FL_TRY(read_thousandths(map, "cpus", group.has.cpus));
+  FL_TRY(read_thousandths(map, "memory_gb", group.has.memory_gb));
   return group;
 }
 
@@ -258,6 +270,8 @@ class ClusterReader {
     if (number % group.domain == 0) ++hosts_;
     const std::string host = fmt::format("host {}", hosts_);
     Nics nics{static_cast<std::uint32_t>(group.nics), group.nic_gbps};
+    std::int64_t server_gpus = 0;
+    for (const GpuGroup& gpus : group.gpus) server_gpus += gpus.gpus;
     for (const GpuGroup& gpus : group.gpus) {
       const bool mixed = group.gpus.size() > 1;
       nodes_.push_back({.name = mixed && !name.empty() ? name + "/" + gpus.type : name,
@@ -266,7 +280,8 @@ class ClusterReader {
                         .host = mixed || group.domain > 1 ? host : "",
                         .rack = rack,
                         .links = group.links,
-                        .nics = nics});
+                        .nics = nics,
+                        .has = group.has.part(gpus.gpus, server_gpus)});
       nics.count = 0;  // a mixed host has them only once
     }
   }

@@ -218,11 +218,23 @@ std::int64_t CsvReader::integer(Column column, std::int64_t min, std::int64_t ma
   return 0;
 }
 
+std::int64_t CsvReader::optional_integer(Column column) const {
+  return parse_integer(text(column)).value_or(0);
+}
+
 double CsvReader::number(Column column) {
   if (column == kMissing || bad()) return 0;
   const Parsed<double> value = parse_number(text(column));
   if (!value) fault(column, value.error());
   return value.value_or(0);
+}
+
+Thousandths CsvReader::thousandths(Column column, std::int64_t max) {
+  if (column == kMissing || bad()) return {};
+  const Parsed<std::int64_t> value = parse_units(text(column), seconds(1));
+  if (value && *value >= 1 && *value <= max) return {*value};
+  fault(column, fmt::format("must be a number from 0.001 to {}", max / 1000));
+  return {};
 }
 
 Time CsvReader::time(Column column) { return Time{0} + duration(column); }

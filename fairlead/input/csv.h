@@ -64,7 +64,11 @@ class CsvReader {
   // field that does not parse makes the row bad.
   std::string_view text(Column column) const;
   std::int64_t integer(Column column, std::int64_t min, std::int64_t max);
+  // Returns 0 if the field has another text than a whole number, without a fault.
+  std::int64_t optional_integer(Column column) const;
   double number(Column column);
+  // A decimal number from 0.001, rounded up to thousandths.
+  Thousandths thousandths(Column column, std::int64_t max);
   Time time(Column column);
   Duration duration(Column column);
   // A calendar time, in milliseconds since 1970 (civil_time.h).

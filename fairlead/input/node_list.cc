@@ -18,11 +18,13 @@ struct ListFormat {
   std::string_view gpus;                   // default: 8 per node
   std::string_view gpu_type;               // else "GPU"
   std::vector<std::string_view> switches;  // from the top; names below repeat
+  std::string_view cpu_milli{};
+  std::string_view memory_mib{};
 };
 
 const std::vector<ListFormat>& list_formats() {
   static const std::vector<ListFormat> kFormats = {
-      {"sn,cpu_milli,memory_mib,gpu,model", "sn", "gpu", "model", {}},
+      {"sn,cpu_milli,memory_mib,gpu,model", "sn", "gpu", "model", {}, "cpu_milli", "memory_mib"},
       {",machineId,number of GPUs", "machineId", "number of GPUs", "", {}},
       {"ip,DSW,PSW,ASW", "ip", "", "", {"DSW", "PSW", "ASW"}},
   };
@@ -48,7 +50,13 @@ class ListReader {
     if (nodes_.size() == kNodesMax) {
       return row_.bad(format_.node, fmt::format("is one more than {} nodes", kNodesMax));
     }
-    nodes_.push_back({.name = name, .gpu_type = type(), .gpus = gpus, .host = "", .rack = rack()});
+    nodes_.push_back(
+        {.name = name,
+         .gpu_type = type(),
+         .gpus = gpus,
+         .host = "",
+         .rack = rack(),
+         .has = {thousandths_of(amount(format_.cpu_milli)), gb_of_mb(amount(format_.memory_mib))}});
     return {};
   }
 
@@ -61,6 +69,11 @@ class ListReader {
     const Parsed<std::int64_t> gpus = parse_integer(row_[format_.gpus]);
     if (gpus && *gpus >= 0 && *gpus <= kNodeGpusMax) return static_cast<std::uint32_t>(*gpus);
     return row_.bad(format_.gpus, fmt::format("must be a whole number from 0 to {}", kNodeGpusMax));
+  }
+
+  // Returns 0 if the list has no such column, or no number there.
+  std::int64_t amount(std::string_view column) const {
+    return column.empty() ? 0 : parse_integer(row_[column]).value_or(0);
   }
 
   std::string type() const {

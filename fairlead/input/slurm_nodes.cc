@@ -20,6 +20,7 @@ struct Record {
   std::string gres, trackable, state, partitions, features;
   std::int64_t line = 0;       // line of its name
   std::int64_t gres_line = 0;  // line of Gres or CfgTRES
+  CpuMemory has{};
 };
 
 using Gpus = std::map<std::string, std::uint32_t>;  // by type
@@ -127,13 +128,16 @@ Status add_node(const Record& record, const std::string& file, SlurmNodes& found
     ++found.left_out[away];
     return {};
   }
+  std::int64_t all = 0;
+  for (const auto& [type, count] : gpus) all += count;
   for (const auto& [type, count] : gpus) {
     const std::string name = gpus.size() == 1 ? record.name : record.name + "/" + type;
     found.nodes.push_back({.spec = {.name = name,
                                     .gpu_type = type,
                                     .gpus = count,
                                     .host = record.name,
-                                    .rack = "cluster"},
+                                    .rack = "cluster",
+                                    .has = record.has.part(count, all)},
                            .partitions = names_of(record.partitions),
                            .features = names_of(record.features)});
   }
@@ -154,6 +158,8 @@ void take_words(std::string_view line, std::int64_t number, Record& record) {
     if (key == "Gres" && value != "(null)") record.gres = value;
     if (key == "CfgTRES") record.trackable = value;
     if (key == "Gres" || (key == "CfgTRES" && record.gres.empty())) record.gres_line = number;
+    if (key == "CPUTot") record.has.cpus = thousandths_of_whole(parse_integer(value).value_or(0));
+    if (key == "RealMemory") record.has.memory_gb = gb_of_mb(parse_integer(value).value_or(0));
     if (key == "State") record.state = value;
     if (key == "Partitions") record.partitions = value;
     if (key == "ActiveFeatures" && value != "(null)") record.features = value;

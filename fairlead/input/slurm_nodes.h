@@ -1,6 +1,6 @@
 // Nodes from Slurm: the output of `scontrol show node`, or of `scontrol --oneliner show node`.
 //
-// The name of a node, its GPUs (Gres, or CfgTRES if Gres has none), its partitions, its features and its state are
+// The name of a node, its GPUs (Gres, or CfgTRES if Gres has none), its CPUs (CPUTot) and memory (RealMemory), its partitions, its features and its state are
 // read. This output has no racks, so all nodes are in one.
 #pragma once
 

@@ -37,6 +37,19 @@ TEST(SlurmNodes, HaveTheirGpusByType) {
   EXPECT_TRUE(found->left_out.empty());
 }
 
+TEST(SlurmNodes, HaveTheirCpusAndMemory) {
+  const auto found = read(
+      "NodeName=a1 CPUAlloc=4 CPUTot=128 Gres=gpu:a100:8 State=IDLE\n"
+      "   RealMemory=1048576 AllocMem=0\n"
+      "NodeName=b1 Gres=gpu:v100:1,gpu:k80:3 CPUTot=64 State=IDLE\n"
+      "NodeName=c1 Gres=gpu:4 State=IDLE\n");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->nodes[0].spec.has, (CpuMemory{{128'000}, {1'024'000}}));
+  EXPECT_EQ(found->nodes[1].spec.has.cpus, Thousandths{48'000}) << "by its 3 of 4 GPUs";
+  EXPECT_EQ(found->nodes[2].spec.has.cpus, Thousandths{16'000});
+  EXPECT_EQ(found->nodes[3].spec.has, CpuMemory());
+}
+
 TEST(SlurmNodes, ThatTakeNoJobsAreCountedByTheirState) {
   const auto found = read(
       "NodeName=a Gres=gpu:1 State=IDLE+DRAIN\n"

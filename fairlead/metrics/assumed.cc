@@ -77,6 +77,8 @@ void add_reading(const Summary& summary, std::vector<AssumedLine>& lines) {
          fmt::format("durations are those on {}, the fastest type", assumed.reference_type),
          assumed.reference_jobs});
   }
+  if (!assumed.resources.empty())
+    lines.push_back({"resources", assumed.resources, assumed.resources_jobs});
   const TraceReading& trace = assumed.trace;
   if (trace.is_recognised && !trace.format.empty()) {
     lines.push_back(

@@ -36,6 +36,9 @@ struct Assumptions {
   std::int64_t reference_jobs = 0;
   std::int64_t jobs_without_model = 0;
   std::vector<AssumedSpeed> speeds;
+  // Whether CPU and memory limit placements, with the number of jobs that this is about; empty: no input states any.
+  std::string resources;
+  std::int64_t resources_jobs = 0;
   std::vector<std::string> implausible;  // oddities of the trace, one sentence each
   friend bool operator==(const Assumptions&, const Assumptions&) = default;
 };

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "fairlead/base/ids.h"
+#include "fairlead/model/job_asks.h"
 
 #include <cstdint>
 #include <optional>
@@ -140,6 +141,8 @@ struct Cluster {
   IdVector<NodeId, HostId> node_host;
   IdVector<NodeId, RackId> node_rack;
   IdVector<NodeId, NodeLinks> node_links;
+  // CPU and memory of nodes, for their jobs. Ends with the last node that states some. Read has_of().
+  IdVector<NodeId, CpuMemory> node_has;
   IdVector<HostId, Nics> host_nics;
   IdVector<HostId, std::uint32_t> host_gpus;
   IdVector<RackId, NodeRange> rack_nodes;
@@ -150,6 +153,7 @@ struct Cluster {
   std::uint32_t node_gpus_max = 0;  // GPUs of the largest node
 
   std::size_t nodes() const { return node_type.size(); }
+  CpuMemory has_of(NodeId node) const { return node_has.has(node) ? node_has[node] : CpuMemory(); }
   // Adds a type without nodes as the next row. O(types).
   GpuTypeId add_type(std::string_view type);
   // A joining node; it becomes the next row. Its type must exist, and its host must exist or be the next new one. A

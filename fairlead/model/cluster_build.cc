@@ -136,6 +136,7 @@ Result<Cluster> build_cluster(std::string name, Links links, const std::vector<N
                  .rack = numbers.of(spec.rack),
                  .gpus = spec.gpus});
     cluster.node_links[NodeId(cluster.nodes() - 1)] = spec.links;
+    if (spec.has.is_stated()) cluster.node_has.grow_to(NodeId(cluster.nodes() - 1)) = spec.has;
     cluster.racks[cluster.node_rack[NodeId(cluster.nodes() - 1)]] = tree->rack(spec.rack);
     Nics& nics = cluster.host_nics[host];
     if (spec.nics.count > 0)
@@ -174,7 +175,8 @@ ClusterSpec spec_of(const Cluster& cluster) {
                  .gpus = cluster.node_gpus[node],
                  .host = fmt::format("h{}", host.row()),
                  .rack = name_of(cluster.node_rack[node]),
-                 .links = cluster.node_links[node]};
+                 .links = cluster.node_links[node],
+                 .has = cluster.has_of(node)};
     if (described.insert(host).second) one.nics = cluster.host_nics[host];
     spec.nodes.push_back(std::move(one));
   }

@@ -19,6 +19,7 @@ struct NodeSpec {
   std::string rack;  // nodes with equal rack names share a rack
   NodeLinks links{};
   Nics nics{.count = 0};  // the node's part of its host's cards; a host has at least one
+  CpuMemory has{};        // the node's part of its host
 };
 
 // The description of a switch in the input.

@@ -88,17 +88,25 @@ class FreeIndex {
   std::uint32_t capacity_ = 0;
 };
 
+// The resources that messages name.
+enum class TaskResource : std::uint8_t { kOther, kCpu, kMemory };
+
 // The amounts of resources other than GPUs that the gangs of a draft leave on each node (model/task_limits.h).
 class TaskRoom {
  public:
-  // Starts with all that the nodes offer. Null, or empty limits: nothing is limited. O(nodes x resources), or O(1) if
-  // nothing is limited. REQUIRES: the limits do not change as long as this is used.
-  void begin(const TaskLimits* limits, std::size_t nodes);
+  // Starts with all that the nodes offer, and returns true. Returns false, without a change, if these limits and nodes
+  // are the same as in the last call. Null, or empty limits: nothing is limited. O(nodes x resources), or O(1) if
+  // nothing is limited. REQUIRES: the limits do not change until the next call.
+  bool begin(const TaskLimits* limits, std::size_t nodes);
   bool is_limited() const { return limits_ != nullptr; }
   // Returns true if the tasks of the job are limited on some node.
   bool limits(JobId job) const;
   // Returns how many more tasks of the job fit on the node; kAnyTasks: it is not limited. O(needs).
   std::uint32_t tasks(JobId job, NodeId node) const;
+  // Returns how many tasks of the job fit on the node if no gang has any of it; kAnyTasks: it is not limited. O(needs).
+  std::uint32_t most_tasks(JobId job, NodeId node) const;
+  // Returns the resource that keeps the most tasks of the job off free GPUs; kOther if none does. O(nodes x needs).
+  TaskResource scarcest(JobId job, const FreeIndex& free, std::uint32_t task_gpus) const;
   // Takes or gives back the needs of that many tasks.
   void take(JobId job, NodeId node, std::uint32_t tasks) { add(job, node, -std::int64_t{tasks}); }
   void give(JobId job, NodeId node, std::uint32_t tasks) { add(job, node, std::int64_t{tasks}); }
@@ -107,6 +115,8 @@ class TaskRoom {
   void add(JobId job, NodeId node, std::int64_t tasks);
 
   const TaskLimits* limits_ = nullptr;
+  std::uint64_t version_ = 0;  // version of the limits at the last begin()
+  std::size_t nodes_ = 0;
   std::vector<std::int64_t>
       left_;  // by node, then by resource; below 0 where gangs have more than is offered now
 };

@@ -1,5 +1,5 @@
-// Attributes of a job beside its number of GPUs: how close the GPUs must be, attributes that few jobs have, and
-// facts from the log of another scheduler.
+// Attributes of a job beside its number of GPUs: how close the GPUs must be, attributes that few jobs have, CPU and
+// memory, and facts from the log of another scheduler.
 //
 // JobExtras lists each attribute once, beside its member. Journals and their dumps, Fairlead's own trace format,
 // workloads, replays, and requests and answers of the daemon visit that list. To add an attribute, add a
@@ -71,6 +71,45 @@ struct JobExtras {
 // The extras of a job that is submitted to a running scheduler and names none: only a job that knows how
 // trains as several copies.
 constexpr JobExtras kSubmittedExtras{.copies_max = 1};
+
+// A decimal number in thousandths; 0: not stated.
+struct Thousandths {
+  std::int64_t value = 0;
+  friend constexpr auto operator<=>(Thousandths, Thousandths) = default;
+};
+// The most CPUs, or GB of memory, that a node or a job may state, in thousandths.
+constexpr std::int64_t kThousandthsMax = 1'000'000'000;
+
+// Returns that many thousandths. Negative and too large amounts count as not stated.
+constexpr Thousandths thousandths_of(std::int64_t value) {
+  return {value > 0 && value <= kThousandthsMax ? value : 0};
+}
+// Returns that many CPUs or GB. Negative and too large amounts count as not stated.
+constexpr Thousandths thousandths_of_whole(std::int64_t amount) {
+  return {amount > 0 && amount <= kThousandthsMax / 1000 ? amount * 1000 : 0};
+}
+// Returns that many MB in GB of 1024 MB. Negative and too large amounts count as not stated.
+constexpr Thousandths gb_of_mb(std::int64_t mb) { return {thousandths_of(mb).value * 1000 / 1024}; }
+
+// CPU and memory that a node has for its jobs, or that a job asks for.
+struct CpuMemory {
+  Thousandths cpus;
+  Thousandths memory_gb;
+  // Returns the amounts of that many such tasks. Too large amounts count as not stated.
+  constexpr CpuMemory times(std::int64_t tasks) const {
+    const auto product = [tasks](Thousandths one) {
+      const bool fits = tasks > 0 && one.value <= kThousandthsMax / tasks;
+      return Thousandths{fits ? one.value * tasks : 0};
+    };
+    return {product(cpus), product(memory_gb)};
+  }
+  // Returns the part of a node with `gpus` of the `all` GPUs of its host. REQUIRES: 0 < gpus <= all.
+  constexpr CpuMemory part(std::int64_t gpus, std::int64_t all) const {
+    return {{cpus.value * gpus / all}, {memory_gb.value * gpus / all}};
+  }
+  bool is_stated() const { return cpus.value > 0 || memory_gb.value > 0; }
+  friend bool operator==(CpuMemory, CpuMemory) = default;
+};
 
 // Facts of a job from the log of another scheduler, for policies that imitate that scheduler.
 struct Logged {

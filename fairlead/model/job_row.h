@@ -28,6 +28,7 @@ struct JobRow {
   std::int64_t gpus_min = 0;  // 0: gpus
   std::int64_t gpus_max = 0;  // 0: gpus
   std::int64_t task_gpus = 1;
+  CpuMemory asks{};  // CPU and memory for a gang of `gpus` GPUs
   JobExtras extras{};
   Time submit{};
   Duration duration{};
@@ -51,6 +52,8 @@ struct JobRow {
     std::int64_t gpus_min = 0;
     std::int64_t gpus_max = 0;
     std::int64_t task_gpus = 0;
+    std::int64_t cpus = 0;
+    std::int64_t memory_gb = 0;
     std::int64_t submit = 0;
     std::int64_t duration = 0;
     std::int64_t tickets = 0;
@@ -89,6 +92,9 @@ struct JobRow {
     visit("gpus_max", self.gpus_max,
           Column{kOptional, &Columns::gpus_max, 1, kJobGpusMax, self.gpus});
     visit("task_gpus", self.task_gpus, Column{kOptional, &Columns::task_gpus, 1, kJobGpusMax, 1});
+    visit("cpus", self.asks.cpus, Column{kOptional, &Columns::cpus, 1, kThousandthsMax});
+    visit("memory_gb", self.asks.memory_gb,
+          Column{kOptional, &Columns::memory_gb, 1, kThousandthsMax});
     JobExtras::each(self.extras, [&](const char* name, auto& field, const auto& range) {
       visit.extra(name, field, range);
     });

@@ -23,6 +23,7 @@ void TaskLimits::set_needs(JobId job, std::uint32_t kind, std::vector<TaskNeed> 
   FL_CHECK(kind != 0 && std::ranges::all_of(needs, [](TaskNeed need) { return need.amount > 0; }));
   Needs& now = needs_.grow_to(job);
   limited_ += now.kind == 0 ? 1 : 0;
+  ++version_;
   now = {kind, std::move(needs)};
 }
 
@@ -30,6 +31,7 @@ void TaskLimits::forget(JobId job) {
   if (needs_of(job) != nullptr) {
     needs_[job] = {};
     --limited_;
+    ++version_;
   }
   std::erase_if(closed_, [&](const auto& entry) { return entry.first == job; });
   places_.erase(job);
@@ -38,6 +40,12 @@ void TaskLimits::forget(JobId job) {
 void TaskLimits::set_offer(NodeId node, std::vector<std::int64_t> amounts) {
   resources_ = std::max(resources_, amounts.size());
   offers_.grow_to(node) = std::move(amounts);
+  ++version_;
+}
+
+void TaskLimits::set_name(std::uint32_t resource, TaskResource name) {
+  names_.resize(std::max<std::size_t>(names_.size(), resource + std::size_t{1}));
+  names_[resource] = name;
 }
 
 bool TaskLimits::set_closed(NodeId node, const std::set<JobId>& jobs) {
@@ -102,16 +110,22 @@ std::uint32_t TaskLimits::most_tasks(JobId job, NodeId node) const {
   return std::min(most, tasks_in(offers_[node].data(), offers_[node].size(), *needs));
 }
 
-void TaskRoom::begin(const TaskLimits* limits, std::size_t nodes) {
-  limits_ = limits == nullptr || limits->empty() ? nullptr : limits;
+bool TaskRoom::begin(const TaskLimits* limits, std::size_t nodes) {
+  if (limits != nullptr && limits->empty()) limits = nullptr;
+  if (limits != nullptr && limits == limits_ && limits->version_ == version_ && nodes == nodes_)
+    return false;
+  limits_ = limits;
   left_.clear();
-  if (limits_ == nullptr) return;
+  if (limits_ == nullptr) return true;
+  version_ = limits_->version_;
+  nodes_ = nodes;
   left_.assign(nodes * limits_->resources_, 0);
   for (NodeId node : ids<NodeId>(std::min(nodes, limits_->offers_.size()))) {
     std::ranges::copy(
         limits_->offers_[node],
         left_.begin() + static_cast<std::ptrdiff_t>(node.row() * limits_->resources_));
   }
+  return true;
 }
 
 bool TaskRoom::limits(JobId job) const { return limits_ != nullptr && limits_->has(job); }
@@ -125,8 +139,34 @@ std::uint32_t TaskRoom::tasks(JobId job, NodeId node) const {
       most, tasks_in(left_.data() + node.row() * limits_->resources_, limits_->resources_, *needs));
 }
 
+std::uint32_t TaskRoom::most_tasks(JobId job, NodeId node) const {
+  return limits_ == nullptr ? kAnyTasks : limits_->most_tasks(job, node);
+}
+
+TaskResource TaskRoom::scarcest(JobId job, const FreeIndex& free, std::uint32_t task_gpus) const {
+  const std::vector<TaskNeed>* const needs = limits_ == nullptr ? nullptr : limits_->needs_of(job);
+  if (needs == nullptr) return TaskResource::kOther;
+  std::int64_t most_lost = 0;
+  TaskResource scarcest = TaskResource::kOther;
+  for (const TaskNeed& need : *needs) {
+    std::int64_t lost = 0;
+    for (std::size_t node = 0; node * limits_->resources_ < left_.size(); ++node) {
+      const std::int64_t tasks = free.on(NodeId(node)) / task_gpus;
+      lost +=
+          tasks - std::min<std::int64_t>(tasks, tasks_in(left_.data() + node * limits_->resources_,
+                                                         limits_->resources_, {need}));
+    }
+    if (lost <= most_lost) continue;
+    most_lost = lost;
+    scarcest = need.resource < limits_->names_.size() ? limits_->names_[need.resource]
+                                                      : TaskResource::kOther;
+  }
+  return scarcest;
+}
+
 void TaskRoom::add(JobId job, NodeId node, std::int64_t tasks) {
-  if (limits_ == nullptr) return;
+  // Changed limits: the next begin() counts all tasks again.
+  if (limits_ == nullptr || limits_->version_ != version_) return;
   const std::vector<TaskNeed>* const needs = limits_->needs_of(job);
   if (needs == nullptr) return;
   for (const TaskNeed& need : *needs) {

@@ -29,6 +29,11 @@ class TaskLimits {
   void forget(JobId job);
   // Sets the amounts that the node offers to gangs, by resource; a missing one is 0.
   void set_offer(NodeId node, std::vector<std::int64_t> amounts);
+  // Sets the meaning of a resource; kOther without a call.
+  void set_name(std::uint32_t resource, TaskResource name);
+  // Called if the offers are the whole amounts of nodes and never change: a job that does not fit into them never will.
+  void set_lasting() { is_lasting_ = true; }
+  bool is_lasting() const { return is_lasting_; }
   // Sets the jobs that must not use the node. Returns true if one may use it now that must not before.
   bool set_closed(NodeId node, const std::set<JobId>& jobs);
   // Sets the only nodes that the job may use, with the most tasks of it on each, for example by its volumes. Returns the
@@ -60,7 +65,10 @@ class TaskLimits {
   std::set<std::pair<JobId, NodeId>> closed_;
   std::map<JobId, std::map<NodeId, std::uint32_t>> places_;  // most tasks; no entry: every node
   IdVector<NodeId, std::vector<std::int64_t>> offers_;
-  std::size_t resources_ = 0;  // the longest offer
+  std::size_t resources_ = 0;        // the longest offer
+  std::uint64_t version_ = 1;        // another number after each change of needs or offers
+  std::vector<TaskResource> names_;  // by resource
+  bool is_lasting_ = false;
 };
 
 }  // namespace fairlead

@@ -1,5 +1,7 @@
 #include "fairlead/model/task_limits.h"
 
+#include "fairlead/input/cluster_file.h"
+
 #include <gtest/gtest.h>
 
 namespace fairlead {
@@ -82,6 +84,43 @@ TEST(TaskRoom, TasksTakeRoomFromAllJobs) {
   room.give(kLarge, kA, 1);
   EXPECT_EQ(room.tasks(kLarge, kA), 1U);
   EXPECT_EQ(room.tasks(kOther, kA), kAnyTasks);
+}
+
+// Takes and gives between two decisions keep the room up to date, unless the limits change.
+TEST(TaskRoom, TheSameLimitsNeedNoNewStart) {
+  TaskLimits limits = limits_of_two_nodes();
+  TaskRoom room;
+  EXPECT_TRUE(room.begin(&limits, 2));
+  const std::uint32_t before = room.tasks(JobId(0), NodeId(0));
+  room.take(JobId(0), NodeId(0), 1);
+  EXPECT_FALSE(room.begin(&limits, 2));
+  EXPECT_EQ(room.tasks(JobId(0), NodeId(0)), before - 1);
+  limits.set_offer(NodeId(1), {1});
+  room.give(JobId(0), NodeId(0), 1);  // counts for nothing: the room is out of date
+  EXPECT_TRUE(room.begin(&limits, 2));
+  EXPECT_EQ(room.tasks(JobId(0), NodeId(0)), before);
+  EXPECT_TRUE(room.begin(&limits, 1)) << "other nodes";
+  EXPECT_TRUE(room.begin(nullptr, 1));
+}
+
+TEST(TaskRoom, TheScarcestResourceKeepsMostTasksOffFreeGpus) {
+  const Cluster cluster = load_cluster("2xV100:4").value();
+  TaskLimits limits;
+  limits.set_needs(JobId(0), 1, {{0, 2}, {1, 1}});
+  limits.set_name(0, TaskResource::kCpu);
+  limits.set_name(1, TaskResource::kMemory);
+  for (NodeId node : {NodeId(0), NodeId(1)}) limits.set_offer(node, {100, 3});
+  const FreeIndex free(cluster);
+  TaskRoom room;
+  room.begin(&limits, 2);
+  EXPECT_EQ(room.scarcest(JobId(0), free, 1), TaskResource::kMemory);
+  limits.set_offer(NodeId(1), {2, 3});
+  room.begin(&limits, 2);
+  EXPECT_EQ(room.scarcest(JobId(0), free, 1), TaskResource::kCpu);
+  limits.set_needs(JobId(0), 2, {{2, 1}});
+  room.begin(&limits, 2);
+  EXPECT_EQ(room.scarcest(JobId(0), free, 1), TaskResource::kOther);
+  EXPECT_EQ(room.scarcest(JobId(1), free, 1), TaskResource::kOther) << "needs nothing";
 }
 
 TEST(TaskRoom, NothingIsLimitedWithoutLimits) {

@@ -69,6 +69,7 @@ JobRow row_of(const Workload& workload, JobId job) {
                 .gpus_min = jobs.gpus_min[job],
                 .gpus_max = jobs.gpus_max[job],
                 .task_gpus = jobs.task_gpus[job],
+                .asks = workload.asks_of(job),
                 .extras = jobs.extras_of(job),
                 .submit = jobs.arrival[job],
                 .duration = workload.durations[job],
@@ -190,6 +191,10 @@ WorkloadBuilder::Fault WorkloadBuilder::fault_of(const JobRow& row) const {
     return {kSubmitRange, at.submit, fmt::format("{} ms", row.submit.ms)};
   if (row.duration.ms < 1 || row.duration.ms > kMsMax)
     return {kDurationRange, at.duration, fmt::format("{} ms", row.duration.ms)};
+  if (row.asks.cpus.value < 0 || row.asks.cpus.value > kThousandthsMax)
+    return {"cpus must be from 0.001 to 1000000", at.cpus};
+  if (row.asks.memory_gb.value < 0 || row.asks.memory_gb.value > kThousandthsMax)
+    return {"memory_gb must be from 0.001 to 1000000", at.memory_gb};
   if (Fault fault = logged_fault(row); !fault.reason.empty()) return fault;
   if (Fault fault = extras_fault(row); !fault.reason.empty()) return fault;
   if (row.tickets < 0 || row.tickets > kTicketsMax)
@@ -311,6 +316,7 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   workload_.reference_types.push_back(std::string(row.gpu_type));
   if (!row.state.empty()) append_state(job, row.state);
   if (!row.runs_on.empty()) workload_.runs_on.emplace(job, row.runs_on);
+  if (row.asks.is_stated()) workload_.asks.grow_to(job) = row.asks;
   if (!row.require_level.empty() || !row.prefer_level.empty()) {
     workload_.levels.emplace(
         job, LevelNames{std::string(row.require_level), std::string(row.prefer_level)});

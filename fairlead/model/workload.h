@@ -71,6 +71,8 @@ struct Workload {
   IdVector<JobId, std::string> reference_types;
   // The GPU types that a job may run on, joined by "+"; jobs without a limit are not listed.
   std::map<JobId, std::string> runs_on;
+  // CPU and memory of the gang that each job asks for. Ends with the last job that states some. Read asks_of().
+  IdVector<JobId, CpuMemory> asks;
   // The levels of jobs that ask for any; jobs.closeness has them once the cluster is known (levels.h).
   std::map<JobId, LevelNames> levels;
   // The trace's word for a job's end: 1 + its row in `state_words`; 0: unknown. Empty if no job
@@ -79,6 +81,8 @@ struct Workload {
   IdVector<JobId, std::uint8_t> states;
   RowCounts rows;
   TraceReading reading;
+
+  CpuMemory asks_of(JobId job) const { return asks.has(job) ? asks[job] : CpuMemory(); }
 };
 
 // Fills in jobs.closeness from the levels that the trace names. Errors: a level that the cluster does not have.
@@ -165,7 +169,7 @@ class WorkloadBuilder {
   // Adds one row, which stands at `where`. Bad rows, in strict reading, are errors that name the
   // column of the bad field and its value; in lenient reading they are counted. Bad: an empty id;
   // gpus < 1 or > kJobGpusMax; a negative time or one above kMsMax; a duration below 1 ms; gpus_min
-  // > gpus or gpus_max < gpus; task_gpus that does not divide all three; a time limit or a priority out of
+  // > gpus or gpus_max < gpus; task_gpus that does not divide all three; CPUs or memory out of range; a time limit or a priority out of
   // range; a start before the submission (lenient reading drops the start); tickets or a group that differ
   // from the user's earlier ones; tickets or a quota that differ from the group's; an id that occurred
   // before (lenient reading renames it id#2, id#3, ...).

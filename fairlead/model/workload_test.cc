@@ -26,6 +26,9 @@ struct RowText {
   void operator()(const char* name, std::int64_t field, const JobRow::Column&) {
     text += fmt::format("{}={} ", name, field);
   }
+  void operator()(const char* name, Thousandths field, const JobRow::Column&) {
+    text += fmt::format("{}={} ", name, field.value);
+  }
   void operator()(const char* name, auto field, const JobRow::Column&) {
     text += fmt::format("{}={} ", name, field.ms);
   }
@@ -271,6 +274,7 @@ TEST(Workload, GivesTheRowOfEachJobAgain) {
                       .gpus_min = 2,
                       .gpus_max = 8,
                       .task_gpus = 2,
+                      .asks = {{1'500}, {2}},
                       .extras = {.copies_max = 3},
                       .submit = {7},
                       .duration = milliseconds(9),

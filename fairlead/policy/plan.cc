@@ -272,14 +272,14 @@ void Plan::rollback(Mark mark) {
 
 void Plan::world_took_away(JobId job) {
   for (Slice slice : gang(job)) free_.give(slice.node, slice.gpus);
+  count_room(job, gang(job), false);
   unpin(job, gangs_[job]);
   gangs_[job] = {};
 }
 
 void Plan::begin(Time now, std::span<const JobId> running) {
   now_ = now;
-  room_.begin(jobs_->limits, cluster_->nodes());
-  if (room_.is_limited()) {
+  if (room_.begin(jobs_->limits, cluster_->nodes()) && room_.is_limited()) {
     for (JobId job : running) count_room(job, gang(job), true);
   }
   edits_.clear();

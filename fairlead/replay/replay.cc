@@ -55,6 +55,7 @@ Status take_reference_types(Workload& workload, const ReplayRequest& request,
   workload.reference_types = std::move(read.reference_types);
   workload.runs_on = std::move(read.runs_on);
   workload.levels = std::move(read.levels);
+  workload.asks = std::move(read.asks);
   return {};
 }
 

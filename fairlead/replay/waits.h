@@ -59,6 +59,9 @@ class Waits : public RecordSink {
   // them, such a policy is assumed to place anywhere, at any time.
   explicit Waits(Watches watches, std::optional<PlacementTraits> traits = {})
       : watches_(std::move(watches)), own_traits_(traits) {}
+  // Sets the limits of the run on tasks, which are in no journal. They must outlive this object. To be called before the
+  // first record.
+  void set_limits(const TaskLimits& limits) { tables_.jobs.limits = &limits; }
 
   // REQUIRES: records that a CheckedJournal passes on.
   void on(const Record& record) override;

@@ -2,6 +2,7 @@
 
 #include "fairlead/base/overloaded.h"
 #include "fairlead/journal/checked_journal.h"
+#include "fairlead/replay/resources_file.h"
 #include "fairlead/report/result_files.h"
 
 #include <fmt/format.h>
@@ -62,6 +63,13 @@ class JobFate : public RecordSink {
   JobWhy& why_;
 };
 
+// Returns the limits of a run on tasks: empty ones if it had none.
+Result<std::unique_ptr<TaskLimits>> limits_of(const std::filesystem::path& path) {
+  FL_TRY_ASSIGN(summary, summary_beside(path));
+  FL_TRY_ASSIGN(limits, limits_beside(path, summary));
+  return std::make_unique<TaskLimits>(std::move(limits));
+}
+
 // Reads a journal, and checks that the summary beside it belongs to it.
 Status read(const std::filesystem::path& path, RecordSink& sink) {
   FL_TRY_ASSIGN(summary, summary_beside(path));
@@ -101,6 +109,9 @@ Result<JobWhy> why_job(const std::string& recorded, const std::string& name,
   WaitTotals totals;
   why.waits = std::make_unique<Waits>(
       [&](const JobSpec& job) { return job.name == name ? Watch::kRivals : Watch::kNot; }, traits);
+  FL_TRY_ASSIGN(limits, limits_of(path));
+  why.limits = std::move(limits);
+  why.waits->set_limits(*why.limits);
   Tee tee({&fate, &totals, why.waits.get()});
   FL_TRY(read(path, tee));
   FL_TRY(check(path, *why.waits));
@@ -120,6 +131,8 @@ Result<ReportedWaits> waits_to_report(const std::string& recorded, const WaitTot
   const std::set<JobId> shown(most.begin(), most.end());
   Waits waits(
       [&](const JobSpec& job) { return shown.contains(job.job) ? Watch::kPieces : Watch::kNot; });
+  FL_TRY_ASSIGN(limits, limits_of(path));
+  waits.set_limits(*limits);
   FL_TRY(read(path, waits));
   FL_TRY(check(path, waits));
   ReportedWaits reported;
@@ -168,6 +181,9 @@ Result<RunWhy> why_run(const std::string& recorded, const RunWhyLimits& limits,
         return counts || listed.contains(job.job) ? Watch::kTimes : Watch::kNot;
       },
       traits);
+  FL_TRY_ASSIGN(task_limits, limits_of(path));
+  why.limits = std::move(task_limits);
+  why.waits->set_limits(*why.limits);
   FL_TRY(read(path, *why.waits));
   FL_TRY(check(path, *why.waits));
   for (const JobWaits& job : why.waits->jobs())

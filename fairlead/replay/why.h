@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fairlead/base/result.h"
+#include "fairlead/model/task_limits.h"
 #include "fairlead/replay/wait_totals.h"
 #include "fairlead/replay/waits.h"
 #include "fairlead/report/report_data.h"
@@ -14,10 +15,11 @@ namespace fairlead {
 
 // The waits of one job, and the facts of the run that explain them.
 struct JobWhy {
-  std::unique_ptr<Waits> waits;  // waits of this job alone
-  JobId job;                     // none: it never waited, for the reason in `instead`
-  std::string instead;           // "rejected: needs 9 GPUs", empty
-  std::string status;            // "finished", "failed", "pending"
+  std::unique_ptr<TaskLimits> limits;  // the run's limits on tasks, which `waits` refers to
+  std::unique_ptr<Waits> waits;        // waits of this job alone
+  JobId job;                           // none: it never waited, for the reason in `instead`
+  std::string instead;                 // "rejected: needs 9 GPUs", empty
+  std::string status;                  // "finished", "failed", "pending"
   Time submit;
   Time end;  // the job's end, or the run's end
   Duration waited;
@@ -31,6 +33,7 @@ Result<JobWhy> why_job(const std::string& recorded, const std::string& name,
 
 // The causes of all waits of a run.
 struct RunWhy {
+  std::unique_ptr<TaskLimits> limits;  // the run's limits on tasks, which `waits` refers to
   std::unique_ptr<Waits> waits;
   WaitTotals totals;
   // One in so many jobs was examined; 1, all jobs, if that is cheap enough.

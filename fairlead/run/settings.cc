@@ -147,6 +147,12 @@ constexpr Setting kSettings[] = {
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"stated", "recorded", "any"}, s.places);
      }},
+    {"resources", "honour or ignore",
+     "whether the CPU and memory that jobs ask for limit placements on nodes that state theirs "
+     "(default: honour)",
+     [](std::string_view v, Settings& s) {
+       return set_choice(v, {"honour", "ignore"}, s.resources_ignored);
+     }},
     {"resample", "no or yes",
      "whether blocks of days of the trace are drawn again by the seed: another trace of the same "
      "length, without "

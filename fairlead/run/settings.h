@@ -41,6 +41,7 @@ struct Settings {
   std::optional<Reading> reading{};  // none: strict for the native format, else lenient
   Tasks tasks = Tasks::kOfOneGpu;    // size of tasks in foreign formats
   PlacesRule places = PlacesRule::kStated;
+  bool resources_ignored = false;  // CPU and memory of jobs do not count
   bool resample =
       false;        // a resample of the trace by the run's seed in its place (trace/resample.h)
   double load = 0;  // offered load to rescale to (trace/load.h); 0: interarrival times stay

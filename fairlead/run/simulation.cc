@@ -9,6 +9,7 @@
 #include "fairlead/metrics/metrics.h"
 #include "fairlead/model/type_sets.h"
 #include "fairlead/policy/registry.h"
+#include "fairlead/sim/cpu_limits.h"
 #include "fairlead/sim/sim_backend.h"
 #include "fairlead/sim/unreliable.h"
 #include "fairlead/trace/load.h"
@@ -40,6 +41,32 @@ bool has_several_products(const Cluster& cluster) {
   return false;
 }
 
+// Puts into words whether CPU and memory limit placements.
+void add_resources(const Cluster& cluster, const Workload& workload, bool ignored,
+                   Assumptions& assumed) {
+  const auto states = [](const CpuMemory& amounts) { return amounts.is_stated(); };
+  const auto with = std::ranges::count_if(workload.asks, states);
+  const auto nodes = std::ranges::count_if(cluster.node_has, states);
+  const auto all = static_cast<std::int64_t>(workload.jobs.size());
+  if (with == 0 && nodes == 0) return;
+  if (ignored) {
+    assumed.resources = "CPU and memory are ignored (--set resources=ignore)";
+    assumed.resources_jobs = with;
+  } else if (nodes == 0) {
+    assumed.resources = "CPU and memory do not limit: no node states its own";
+    assumed.resources_jobs = with;
+  } else if (with == 0) {
+    assumed.resources = "CPU and memory do not limit: no job states its own";
+    assumed.resources_jobs = all;
+  } else {
+    assumed.resources = fmt::format(
+        "CPU and memory limit placements, on {} of {} nodes and for {} of {} jobs; others state "
+        "none",
+        nodes, cluster.nodes(), with, all);
+    assumed.resources_jobs = with;
+  }
+}
+
 Assumptions assumptions(const SimulationInputs& inputs, const Workload& workload,
                         const Speed& speed, const std::vector<std::string>& implausible) {
   Assumptions assumed{.trace = workload.reading, .speeds = speed.assumed()};
@@ -49,6 +76,7 @@ Assumptions assumptions(const SimulationInputs& inputs, const Workload& workload
   if (!assumed.reference_is_named && !speed.reference_type().is_none()) {
     assumed.reference_type = inputs.cluster.type_names[speed.reference_type()];
   }
+  add_resources(inputs.cluster, workload, inputs.settings.resources_ignored, assumed);
   const bool several = has_several_products(inputs.cluster);
   for (JobId job : ids<JobId>(workload.jobs.size())) {
     if (several && workload.reference_types[job].empty()) ++assumed.reference_jobs;
@@ -115,7 +143,8 @@ struct Simulation::World : RecordSink {
     speed = std::move(speeds);
     FL_TRY(resolve_levels(inputs.cluster, workload));
     backend.emplace(inputs.cluster, workload, speed,
-                    SimOptions{.costs = settings.costs,
+                    SimOptions{.resources_ignored = settings.resources_ignored,
+                               .costs = settings.costs,
                                .faults = settings.faults,
                                .network = settings.network,
                                .seed = inputs.seed});
@@ -286,6 +315,13 @@ RunFacts Simulation::facts() const {
           .journal_hash = {},
           .racks = rack_texts(world.inputs.cluster),
           .bounds = job_bounds(world.inputs.cluster, world.workload, world.speed, copies)};
+}
+
+StatedResources Simulation::resources() const {
+  const World& world = *world_;
+  return world.inputs.settings.resources_ignored
+             ? StatedResources()
+             : stated_resources(world.inputs.cluster, world.workload);
 }
 
 Summary Simulation::summary() const { return metrics().summary(facts()); }

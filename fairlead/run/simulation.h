@@ -30,10 +30,11 @@
 
 namespace fairlead {
 
-class Metrics;      // metrics/metrics.h
-struct RunFacts;    // metrics/metrics.h
-struct Tables;      // engine/tables.h
-class RecordedRun;  // engine/recovery.h
+class Metrics;           // metrics/metrics.h
+struct StatedResources;  // sim/cpu_limits.h
+struct RunFacts;         // metrics/metrics.h
+struct Tables;           // engine/tables.h
+class RecordedRun;       // engine/recovery.h
 struct Recovery;
 
 struct SimulationInputs {
@@ -89,6 +90,8 @@ class Simulation {
 
   // Return the outcome. REQUIRES: is_over(), and `measured`.
   RunFacts facts() const;  // without the journal's hash
+  // Returns the CPU and memory that limited placements, which are in no journal; empty if they did not.
+  StatedResources resources() const;
   Summary summary() const;
   RunResult result() const;  // copies O(jobs); for files, Metrics has the same row by row
   const Metrics& metrics() const;

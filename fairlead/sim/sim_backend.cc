@@ -1,5 +1,7 @@
 #include "fairlead/sim/sim_backend.h"
 
+#include "fairlead/sim/cpu_limits.h"
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -18,6 +20,8 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
     : workload_(workload),
       speed_(speed),
       options_(std::move(options)),
+      limits_(options_.resources_ignored ? TaskLimits()
+                                         : cpu_limits(stated_resources(cluster, workload))),
       faults_(cluster, options_.faults, options_.seed),
       runs_(workload.jobs.size()) {
   if (options_.network.kind == NetworkKind::kContention) {

@@ -14,6 +14,7 @@
 #include "fairlead/engine/backend.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/model/rate_history.h"
+#include "fairlead/model/task_limits.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/sim/costs.h"
 #include "fairlead/sim/faults.h"
@@ -26,6 +27,7 @@
 namespace fairlead {
 
 struct SimOptions {
+  bool resources_ignored = false;  // CPU and memory do not limit placements
   Costs costs;
   FaultOptions faults;
   NetworkOptions network{};  // that of Speed
@@ -43,6 +45,7 @@ class SimBackend : public Backend, public ExactWork {
   // A simulated world carries out steps in expect(), because both calls are at the same instant.
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
   void carry_out(Time /*now*/, std::span<const Step> /*steps*/) override {}
+  const TaskLimits* task_limits() const override { return limits_.empty() ? nullptr : &limits_; }
   const ExactWork* exact_work() const override { return this; }
   Duration remaining(JobId job) const override;
   // Estimates a place step under the assumption that it shares links with no other gang.
@@ -91,6 +94,7 @@ class SimBackend : public Backend, public ExactWork {
   const Workload& workload_;
   const Speed& speed_;
   SimOptions options_;
+  TaskLimits limits_;  // by CPU and memory
   Faults faults_;
   Time now_;
   std::vector<JobId> arrivals_;  // by time, then input order

@@ -36,6 +36,7 @@ class UnreliableBackend : public Backend {
   std::span<const SpeedChange> expect(Time now, std::span<Step> steps) override;
   void carry_out(Time now, std::span<const Step> steps) override;
   bool reports_steps() const override { return true; }
+  const TaskLimits* task_limits() const override { return inside_.task_limits(); }
   const ExactWork* exact_work() const override { return inside_.exact_work(); }
 
   // Returns jobs that have not arrived or whose arrival is still to be reported, some of them again: in any order, with

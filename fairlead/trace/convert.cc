@@ -12,6 +12,7 @@ namespace {
 
 bool is_said(std::string_view text) { return !text.empty(); }
 bool is_said(std::int64_t number) { return number != 0; }
+bool is_said(Thousandths number) { return number.value != 0; }
 bool is_said(Duration length) { return length != Duration(); }
 bool is_said(Time time) { return time != Time::never(); }
 
@@ -99,11 +100,12 @@ class Fields {
     text_ += '"';
   }
   void write(std::int64_t number) { fmt::format_to(std::back_inserter(text_), "{}", number); }
-  void write(Duration length) {
-    fmt::format_to(std::back_inserter(text_), "{}.{:03}", length.ms / 1000, length.ms % 1000);
+  void write(Thousandths number) {
+    fmt::format_to(std::back_inserter(text_), "{}.{:03}", number.value / 1000, number.value % 1000);
     text_.erase(text_.find_last_not_of('0') + 1);
     if (text_.back() == '.') text_.pop_back();
   }
+  void write(Duration length) { write(Thousandths{length.ms}); }
   void write(Time time) { write(time - Time()); }
 
   const std::vector<bool>& needed_;

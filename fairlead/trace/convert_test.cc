@@ -72,6 +72,13 @@ TEST(WriteNative, WritesTheTypesThatJobsRunOn) {
   EXPECT_EQ(native_text(*read_text(text, {})), text);
 }
 
+TEST(WriteNative, WritesCpusAndMemory) {
+  const std::string text =
+      "job,user,model,gpus,submit_s,duration_s,cpus,memory_gb\n"
+      "a,u,,4,0,10,32,128.5\nb,v,,1,0,1,0.125,\nc,w,,1,0,1,,1\n";
+  EXPECT_EQ(native_text(*read_text(text, {})), text);
+}
+
 TEST(WriteNative, WritesTheGroupsOfUsers) {
   const std::string text =
       "job,user,model,gpus,submit_s,duration_s,group,group_tickets,group_quota\n"
@@ -119,6 +126,8 @@ RC_GTEST_PROP(WriteNative, AnyWorkloadReadsBackEqual, ()) {
                         .gpus_min = *rc::gen::inRange<std::int64_t>(1, gpus + 1) * task,
                         .gpus_max = *rc::gen::inRange<std::int64_t>(gpus, most + 1) * task,
                         .task_gpus = task,
+                        .asks = {{*rc::gen::inRange<std::int64_t>(0, kThousandthsMax)},
+                                 {*rc::gen::inRange<std::int64_t>(0, 3)}},
                         .submit = {*rc::gen::inRange<std::int64_t>(0, kMsMax)},
                         .duration = {*rc::gen::inRange<std::int64_t>(1, kMsMax)},
                         .gpu_type = type,

@@ -83,7 +83,7 @@ TEST(Reading, OfHeliosTellsZoneStatesAndColumns) {
   EXPECT_EQ(reading.format, "helios");
   EXPECT_TRUE(reading.is_recognised);
   EXPECT_EQ(reading.times, "calendar times without a zone, taken as UTC");
-  EXPECT_EQ(reading.columns_ignored, (std::vector<std::string>{"vc", "cpu_num"}));
+  EXPECT_EQ(reading.columns_ignored, (std::vector<std::string>{"vc"}));
   EXPECT_EQ(reading.states.size(), 2U) << "of jobs only";
   EXPECT_EQ(reading.states.at("CANCELLED"), 1);
 }

@@ -56,7 +56,7 @@ TEST(ReadFlags, ErrorsNameTheFlagAndWhatItTakes) {
       error_of({.columns = "gpu=N"}),
       "--columns: no such field (there are: "
       "job|user|model|gpus|submit|start|end|duration|gpu_type|state|tickets|time_limit|priority|"
-      "partition): gpu");
+      "partition|cpus|memory_gb): gpu");
   EXPECT_EQ(error_of({.unit = "days"}), "--unit takes one of s ms min h: days");
   EXPECT_EQ(error_of({.dates = "ymd"}), "--dates takes one of dmy mdy: ymd");
   EXPECT_EQ(error_of({.decimal = "dot"}), "--decimal takes one of point comma: dot");

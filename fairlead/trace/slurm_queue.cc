@@ -92,6 +92,7 @@ class QueueRows {
     if (gpus.bad) csv_.fault(column, "must name whole GPUs");
     job.gpus = gpus.count() * (has_all ? 1 : std::max<std::int64_t>(job.nodes, 1));
     job.gpu_type = gpus.type;
+    job.asks = gpus.other;
   }
 
   // Returns nothing if there is no length, or if it is unlimited.

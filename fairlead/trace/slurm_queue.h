@@ -5,6 +5,7 @@
 #include "fairlead/base/file.h"
 #include "fairlead/base/result.h"
 #include "fairlead/base/units.h"
+#include "fairlead/model/job_asks.h"
 
 #include <cstdint>
 #include <map>
@@ -25,7 +26,8 @@ struct SlurmQueuedJob {
   std::string user;
   bool runs = false;
   std::int64_t gpus = 0;
-  std::int64_t nodes = 0;    // 0: unknown
+  std::int64_t nodes = 0;  // 0: unknown
+  CpuMemory asks{};
   std::string gpu_type;      // assigned if it runs, requested if it waits; empty: any
   std::string partitions{};  // separated by commas; empty: unknown
   std::string features{};    // constraint; empty: none

@@ -12,7 +12,7 @@
 namespace fairlead::testing {
 
 // Returns "id user model gpus submit_ms duration_ms" per job, with "-" for no model. If known, "gpus_min..gpus_max",
-// the reference type, the log's fields ("limit=60000 start=5000") and "on a100+v100" follow.
+// the reference type, the log's fields ("limit=60000 start=5000"), "on a100+v100" and "cpus=4 memory_gb=16" follow.
 inline std::vector<std::string> jobs_of(const Workload& workload) {
   std::vector<std::string> lines;
   const Jobs& jobs = workload.jobs;
@@ -33,6 +33,10 @@ inline std::vector<std::string> jobs_of(const Workload& workload) {
     if (logged.start != Time::never()) line += fmt::format(" start={}", logged.start.ms);
     if (const auto types = workload.runs_on.find(job); types != workload.runs_on.end())
       line += " on " + types->second;
+    const CpuMemory asks = workload.asks_of(job);
+    const auto text_of = [](Thousandths one) { return static_cast<double>(one.value) / 1000; };
+    if (asks.cpus.value > 0) line += fmt::format(" cpus={}", text_of(asks.cpus));
+    if (asks.memory_gb.value > 0) line += fmt::format(" memory_gb={}", text_of(asks.memory_gb));
     lines.push_back(line);
   }
   return lines;

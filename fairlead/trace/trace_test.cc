@@ -158,9 +158,9 @@ TEST(ReadNormalized, TakesTenantsForUsers) {
 
 TEST(ReadNormalized, RoundsPartsOfAGpuUp) {
   const Workload workload = read_file("openb_normalized.csv");
-  EXPECT_EQ(jobs_of(workload),
-            (Lines{"pod-0 LS - 1 0 125000 start=0", "pod-1 LS - 1 427000 124000 start=427000",
-                   "pod-3 BE - 2 431000 50000"}));
+  EXPECT_EQ(jobs_of(workload), (Lines{"pod-0 LS - 1 0 125000 start=0 cpus=12 memory_gb=16",
+                                      "pod-1 LS - 1 427000 124000 start=427000 cpus=6 memory_gb=12",
+                                      "pod-3 BE - 2 431000 50000 cpus=6 memory_gb=12"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}}));
   EXPECT_EQ(workload.rows.rows_repaired, (Counts{{"fractional GPU rounded up", 1}}));
 }
@@ -248,7 +248,8 @@ TEST(PublishedThroughput, HasGavelsFigures) {
 
 TEST(ReadHelios, LeavesOutCpuJobsAndStartsAtZero) {
   const Workload workload = read_file("helios.csv");
-  EXPECT_EQ(jobs_of(workload), (Lines{"100 ua - 8 0 60000", "102 default - 1 86400000 3000"}));
+  EXPECT_EQ(jobs_of(workload),
+            (Lines{"100 ua - 8 0 60000 cpus=32", "102 default - 1 86400000 3000 cpus=4"}));
   EXPECT_EQ(workload.rows.rows_rejected,
             (Counts{{"no GPU", 1}, {"duration must be from 1 ms to 100 years", 1}}));
   EXPECT_EQ(error_of("job_id,user,vc,gpu_num,submit_time,duration\n1,u,v,1,yesterday,5\n",
@@ -258,14 +259,16 @@ TEST(ReadHelios, LeavesOutCpuJobsAndStartsAtZero) {
 
 TEST(ReadAcme, KnowsOffsets) {
   const Workload workload = read_file("acme.csv");
-  EXPECT_EQ(jobs_of(workload), (Lines{"dlc1 u01 - 16 0 3600000", "dlc3 u02 - 8 0 55000"}));
+  EXPECT_EQ(jobs_of(workload),
+            (Lines{"dlc1 u01 - 16 0 3600000 cpus=240", "dlc3 u02 - 8 0 55000 cpus=16"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}}));
 }
 
 TEST(ReadPai, MakesAGangOfEveryTask) {
   const Workload workload = read_file("pai.csv");
-  EXPECT_EQ(jobs_of(workload), (Lines{"j1/worker default - 2 0 100000",
-                                      "j2/tensorflow default - 2 5000 100500 V100"}));
+  EXPECT_EQ(jobs_of(workload),
+            (Lines{"j1/worker default - 2 0 100000 cpus=12 memory_gb=58.6",
+                   "j2/tensorflow default - 2 5000 100500 V100 cpus=6 memory_gb=29.3"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}, {"not ended", 1}}));
   EXPECT_EQ(workload.rows.rows_repaired, (Counts{{"fractional GPU rounded up", 1}}));
 }
@@ -295,22 +298,55 @@ TEST(ReadPai, AnInstanceIsATaskWhereTasksAreAskedFor) {
 
 TEST(ReadOpenb, CountsFromTheScheduling) {
   const Workload workload = read_file("openb.csv");
-  EXPECT_EQ(jobs_of(workload), (Lines{"openb-pod-0000 LS - 1 0 12537496000 start=0",
-                                      "openb-pod-0001 LS - 1 427061000 12475899000 start=427061000",
-                                      "openb-pod-0003 BE - 8 100000 50500"}));
+  EXPECT_EQ(
+      jobs_of(workload),
+      (Lines{"openb-pod-0000 LS - 1 0 12537496000 start=0 cpus=12 memory_gb=16",
+             "openb-pod-0001 LS - 1 427061000 12475899000 start=427061000 cpus=6 memory_gb=12",
+             "openb-pod-0003 BE - 8 100000 50500 cpus=6 memory_gb=12"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"no GPU", 1}}));
 }
 
 TEST(ReadSacct, KnowsResourceLists) {
   const Workload workload = read_file("sacct.txt");
-  EXPECT_EQ(jobs_of(workload),
-            (Lines{"77 ann - 8 5000 60000 start=60000", "78_4 bob - 4 0 61000 v100 start=60000",
-                   "80 default - 6 20000 62000 start=60000"}));
+  EXPECT_EQ(jobs_of(workload), (Lines{"77 ann - 8 5000 60000 start=60000 cpus=8",
+                                      "78_4 bob - 4 0 61000 v100 start=60000 cpus=8",
+                                      "80 default - 6 20000 62000 start=60000 cpus=8"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"job step", 1}, {"no GPU", 1}}));
   EXPECT_EQ(error_of("JobID|Submit|ElapsedRaw|AllocTRES\n"
                      "1|2024-01-02T03:04:05|5|cpu=1,gres/gpu=1x\n",
                      with(&kSacctFormat, Reading::kStrict)),
             "t:2:25: AllocTRES must name whole GPUs: cpu=1,gres/gpu=1x");
+}
+
+std::string asks_of(std::string_view header, std::string_view row) {
+  const auto workload = read_text(
+      fmt::format("JobID|Submit|ElapsedRaw|{}\n1|2024-01-02T03:04:05|5|{}\n", header, row),
+      with(&kSacctFormat, Reading::kStrict));
+  FL_CHECK(workload.has_value(), "{}", workload.error().message);
+  const CpuMemory asks = workload->asks_of(JobId(0));
+  return fmt::format("{} {}", asks.cpus.value, asks.memory_gb.value);
+}
+
+TEST(ReadSacct, KnowsCpusAndMemory) {
+  EXPECT_EQ(asks_of("ReqTRES|AllocTRES", "cpu=16,mem=64G,gres/gpu=2|cpu=128,mem=1T,gres/gpu=2"),
+            "16000 64000")
+      << "the request counts";
+  EXPECT_EQ(asks_of("ReqTRES|AllocTRES", "cpu=16,gres/gpu=2|cpu=128,mem=1.50T,gres/gpu=2"),
+            "16000 1536000");
+  EXPECT_EQ(asks_of("AllocTRES", "cpu=1,mem=512M,gres/gpu=2"), "1000 500");
+  EXPECT_EQ(asks_of("AllocTRES", "mem=2048,gres/gpu=2"), "0 2000") << "in MB";
+  EXPECT_EQ(asks_of("AllocTRES", "mem=?,cpu=x,gres/gpu=2"), "0 0");
+  EXPECT_EQ(asks_of("ReqGRES|ReqCPUS|ReqMem", "gpu:2|8|32G"), "8000 32000");
+  EXPECT_EQ(asks_of("ReqGRES|ReqCPUS|ReqMem", "gpu:2|8|4Gc"), "8000 32000") << "for each CPU";
+  EXPECT_EQ(asks_of("ReqGRES|NNodes|ReqMem", "gpu:2|3|4Gn"), "0 12000") << "for each node";
+}
+
+TEST(ReadTable, KnowsCpusAndMemory) {
+  const auto workload = read_text(
+      "job,gpus,submit,duration,ncpus,memory (gb)\na,1,0,10,8,32.5\nb,1,0,10,none,\n", {});
+  ASSERT_TRUE(workload.has_value()) << workload.error().message;
+  EXPECT_EQ(workload->asks_of(JobId(0)), (CpuMemory{{8'000}, {32'500}}));
+  EXPECT_EQ(workload->asks_of(JobId(1)), CpuMemory());
 }
 
 TEST(ReadSacct, LeavesOutWhatNeverStarted) {

@@ -17,6 +17,7 @@ TraceLike = Union[str, "os.PathLike[str]", _core.Trace, Mapping[str, Any], Itera
 
 _TEXTS = ("job", "user", "model", "gpu_type", "runs_on", "require_level", "prefer_level", "group", "partition", "state")
 _WHOLES = ("gpus", "gpus_min", "gpus_max", "task_gpus", "copies_max", "tickets", "group_tickets", "group_quota", "priority")
+_AMOUNTS = ("cpus", "memory_gb")
 _SECONDS = ("submit_s", "duration_s", "time_limit_s", "start_s")
 _REQUIRED = ("job", "gpus", "submit_s", "duration_s")
 
@@ -63,7 +64,7 @@ def _columns(jobs: Any) -> dict[str, list[Any]]:
 
 
 def _check_names(columns: Mapping[str, Any]) -> None:
-    known = (*_TEXTS, *_WHOLES, *_SECONDS)
+    known = (*_TEXTS, *_WHOLES, *_AMOUNTS, *_SECONDS)
     for name in columns:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1) or difflib.get_close_matches(name + "_s", known, 1)
@@ -104,7 +105,7 @@ def _number(where: str, column: str, value: Any) -> float | int:
     number = float(value)
     if math.isinf(number):
         raise InputError(f"{where}: expected a finite number, got {value!r}")
-    if column in _SECONDS:
+    if column in _SECONDS or column in _AMOUNTS:
         return number
     if not number.is_integer():
         raise InputError(f"{where}: expected a whole number, got {value!r}")

@@ -21,7 +21,8 @@ nb::object& class_of(Error::Kind kind) {
   return kind == Error::Kind::kInput ? *input : *run;
 }
 
-std::int64_t ms_of(nb::handle value) { return std::llround(nb::cast<double>(value) * 1000); }
+// Returns a number in thousandths: of a second, of a CPU.
+std::int64_t thousandths_in(nb::handle value) { return std::llround(nb::cast<double>(value) * 1000); }
 
 // Puts a value into the field of a row that is the column of that name.
 class SetField {
@@ -45,8 +46,9 @@ class SetField {
  private:
   void set(std::string_view& text) { text = texts_.emplace_back(nb::cast<std::string>(value_)); }
   void set(std::int64_t& number) { number = nb::cast<std::int64_t>(value_); }
-  void set(Time& time) { time = {ms_of(value_)}; }
-  void set(Duration& length) { length = {ms_of(value_)}; }
+  void set(Thousandths& number) { number = {thousandths_in(value_)}; }
+  void set(Time& time) { time = {thousandths_in(value_)}; }
+  void set(Duration& length) { length = {thousandths_in(value_)}; }
 
   std::string_view column_;
   nb::handle value_;

@@ -45,6 +45,14 @@ def test_two_jobs_by_hand():
     assert "2 jobs" in repr(made)
 
 
+def test_cpus_of_nodes_limit_placements(tmp_path):
+    cluster = tmp_path / "lab.yaml"
+    cluster.write_text("racks: [{nodes: {gpu_type: V100, gpus: 4, cpus: 8}}]")
+    rows = [{"job": name, "gpus": 1, "submit_s": 0, "duration_s": 10, "cpus": 6.5} for name in "ab"]
+    assert run(trace=rows, cluster=str(cluster)).jobs["finish_s"].tolist() == [10, 20]
+    assert run(trace=rows, cluster=str(cluster), resources="ignore").jobs["finish_s"].tolist() == [10, 10]
+
+
 def test_what_is_not_known_is_not_a_number_and_null():
     pytest.importorskip("pyarrow")
     import pyarrow

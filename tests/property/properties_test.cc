@@ -51,6 +51,35 @@ TEST(Properties, EveryJobEndsOnMixedTypesWithEveryTableOfModels) {
   }
 }
 
+constexpr Ingredients kResources = {.resources = true};
+
+// run() checks that no gang takes CPU or memory that its node does not have.
+TEST(Properties, NoNodeHasMoreTasksThanItsCpuAndMemoryAllow) {
+  EXPECT_EQ(broken("Resources", policy_variants(), kResources, jobs_lost), "");
+}
+
+TEST(Properties, NoNodeHasMoreTasksThanItsCpuAndMemoryAllowWhereNodesFail) {
+  const auto property = [](const World& world, const std::string& policy) -> std::string {
+    const Outcome outcome = run(world, policy);
+    return outcome.problems.empty() ? "" : outcome.problems.front();
+  };
+  constexpr Ingredients kFaults = {.resources = true, .faults = true};
+  EXPECT_EQ(broken("ResourcesWithFaults", policy_variants(), kFaults, property), "");
+}
+
+// If nodes have enough for all, policies decide as if nothing limited them. Only optimus may differ: between its rounds it
+// tries one gang of each kind, and jobs with other needs are of another kind.
+TEST(Properties, CpuAndMemoryThatSufficeChangeNothing) {
+  const auto property = [](World world, const std::string& policy) -> std::string {
+    if (policy.starts_with("optimus")) return "";
+    world.nodes_have = {{{kThousandthsMax}, {kThousandthsMax}}};
+    const std::string limited = run(world, policy).hash;
+    world.nodes_have.clear();
+    return run(world, policy).hash == limited ? "" : "enough CPU and memory make a difference";
+  };
+  EXPECT_EQ(broken("ResourcesSuffice", policy_variants(), kResources, property), "");
+}
+
 TEST(Properties, JobsSurviveNodesThatFail) {
   const auto property = [](const World& world, const std::string& policy) -> std::string {
     const Outcome outcome = run(world, policy);

@@ -96,7 +96,9 @@ std::string going_on_differs(const World& world, const std::string& policy) {
 
 TEST(Recovery, ARunInterruptedAtAnyRecordGoesOnAsTheUninterruptedOne) {
   EXPECT_EQ(broken("GoesOn", policy_variants(), {}, going_on_differs), "");
-  EXPECT_EQ(broken("GoesOnWithFaults", policy_variants(), {.faults = true}, going_on_differs), "");
+  EXPECT_EQ(broken("GoesOnWithFaults", policy_variants(), {.resources = true, .faults = true},
+                   going_on_differs),
+            "");
 }
 
 TEST(Recovery, TheSameFromAJournalWithoutCausesOfStops) {

@@ -84,6 +84,10 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
       const auto priority = parse_integer(words[i + 1]);
       if (!priority) return input_error("not a priority: {}", words[i + 1]);
       job.priority = *priority;
+    } else if (words[i] == "cpus" || words[i] == "memory") {
+      const auto amount = parse_units(words[i + 1], seconds(1));
+      if (!amount) return input_error("not an amount: {}", words[i + 1]);
+      (words[i] == "cpus" ? job.asks.cpus : job.asks.memory_gb) = {*amount};
     } else if (words[i] == "limit") {
       FL_TRY_ASSIGN(limit_ms, parse_ms(words[i + 1]));
       job.time_limit = {limit_ms};
@@ -174,6 +178,19 @@ Status parse_faults(const std::vector<std::string>& words, World& world) {
   return {};
 }
 
+// "8/32 16/0": the CPUs and GB of nodes, in order; 0: a node does not limit.
+Status parse_have(const std::vector<std::string>& words, World& world) {
+  for (const std::string& word : std::span(words).subspan(1)) {
+    const std::size_t slash = std::min(word.find('/'), word.size());
+    const auto cpus = parse_units(std::string_view(word).substr(0, slash), seconds(1));
+    const auto memory =
+        parse_units(std::string_view(word).substr(std::min(slash + 1, word.size())), seconds(1));
+    if (!cpus || !memory) return input_error("write: have CPUS/GB CPUS/GB...");
+    world.nodes_have.push_back({{*cpus}, {*memory}});
+  }
+  return {};
+}
+
 // Adds a setting of the world other than its cluster and jobs, named by words[0]; returns false if
 // there is no such setting.
 Result<bool> add_setting(World& world, const std::vector<std::string>& words) {
@@ -210,6 +227,8 @@ Status add_line(GoldenCase& golden, const std::vector<std::string>& words) {
     golden.world.cluster = fmt::format("{}", fmt::join(words.begin() + 1, words.end(), " "));
   } else if (words[0] == "policy" && words.size() == 2) {
     golden.policy = words[1];
+  } else if (words[0] == "have" && words.size() >= 2) {
+    FL_TRY(parse_have(words, golden.world));
   } else if (words[0] == "job") {
     FL_TRY_ASSIGN(job, parse_job(words));
     golden.world.jobs.push_back(job);
@@ -242,6 +261,10 @@ std::string costs_text(const Costs& costs) {
   return text;
 }
 
+std::string amount_text(Thousandths amount) {
+  return fmt::format("{}", static_cast<double>(amount.value) / 1000);
+}
+
 std::string job_text(const WorldJob& job) {
   std::string text = fmt::format("gpus {}  arrive {}  work {}  user {}", job.gpus,
                                  time_text(job.submit.ms), time_text(job.work.ms), job.user);
@@ -251,6 +274,9 @@ std::string job_text(const WorldJob& job) {
   if (job.gpus_max != 0) text += fmt::format("  max {}", job.gpus_max);
   if (job.task_gpus != 1) text += fmt::format("  tasks {}", job.task_gpus);
   if (job.copies_max != 0) text += fmt::format("  copies {}", job.copies_max);
+  if (job.asks.cpus.value != 0) text += fmt::format("  cpus {}", amount_text(job.asks.cpus));
+  if (job.asks.memory_gb.value != 0)
+    text += fmt::format("  memory {}", amount_text(job.asks.memory_gb));
   if (!job.require_level.empty()) text += fmt::format("  require {}", job.require_level);
   if (!job.prefer_level.empty()) text += fmt::format("  prefer {}", job.prefer_level);
   if (!job.partition.empty()) text += fmt::format("  partition {}", job.partition);
@@ -373,6 +399,12 @@ std::string case_text(const World& world, std::string_view policy, std::string_v
   const Settings& settings = world.settings;
   FL_CHECK(settings.network.kind == NetworkKind::kProfiled, "a case has no network of its own");
   std::string text = fmt::format("# {}\ncluster  {}\npolicy   {}\n", about, world.cluster, policy);
+  if (!world.nodes_have.empty()) {
+    text += "have    ";
+    for (const CpuMemory& has : world.nodes_have)
+      text += fmt::format(" {}/{}", amount_text(has.cpus), amount_text(has.memory_gb));
+    text += "\n";
+  }
   if (world.seed != 0) text += fmt::format("seed     {}\n", world.seed);
   if (const std::string costs = costs_text(settings.costs); !costs.empty()) {
     text += fmt::format("costs  {}\n", costs);

@@ -3,6 +3,7 @@
 //   # The purpose of the case, in a sentence or two.
 //   cluster  2xV100:4 | 2xV100:4        shorthand; racks are separated by '|'
 //   policy   tiresias:limits=3600
+//   have     8/32 16/0                  optional: CPUs and GB of nodes, in order; 0 does not limit
 //   outage   n1  10s  30s               optional: a node that fails and comes back
 //   until    9m                         optional: the clock stops there
 //   costs    start 10s  suspend 1s  resume 1s  checkpoint 2s/3s/4s  migrate 2s/3s/4s  exchange 7s
@@ -18,7 +19,7 @@
 //     4200s  a  stop
 //
 // `tasks` is the GPUs of each task; `copies` the most that it may train as; `require` and `prefer`
-// name a level of the network. `limit` is the time that its user asked for; `started` (since 0s),
+// name a level of the network. `cpus` and `memory` count for the whole gang. `limit` is the time that its user asked for; `started` (since 0s),
 // `partition` and `priority` are the values in a log. Times are numbers with a unit, h, m, s or ms,
 // and sums of them. All jobs without a user belong to one user. A cost that `costs` leaves out is
 // 0; a job that loses its gang with a node keeps its work unless `checkpoint` is set. tests/golden

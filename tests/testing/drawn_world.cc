@@ -125,6 +125,20 @@ void draw_log(Rng& rng, WorldJob& job) {
     job.logged_start = job.submit + Duration{static_cast<std::int64_t>(rng.below(50'000))};
 }
 
+// Nodes of up to 4 CPUs and GB for each GPU, some of which do not limit. Some jobs need more than any node has.
+void draw_resources(Rng& rng, World& world, std::uint64_t node_gpus) {
+  const auto drawn = [&](std::uint64_t most) {
+    return Thousandths{static_cast<std::int64_t>(500 * rng.below(2 * most + 1))};
+  };
+  for (std::uint64_t kinds = 1 + rng.below(3); kinds > 0; --kinds)
+    world.nodes_have.push_back({drawn(4 * node_gpus), drawn(4 * node_gpus)});
+  for (WorldJob& job : world.jobs) {
+    const std::uint64_t each = rng.below(10) == 0 ? 8 : 3;  // CPUs and GB for a GPU
+    if (rng.below(4) != 0) job.asks.cpus = drawn(each * job.gpus);
+    if (rng.below(2) != 0) job.asks.memory_gb = drawn(each * job.gpus);
+  }
+}
+
 }  // namespace
 
 World drawn_world(std::uint64_t seed, const Ingredients& may) {
@@ -175,6 +189,8 @@ World drawn_world(std::uint64_t seed, const Ingredients& may) {
       if (logs.below(4) != 0) draw_log(logs, job);
     }
   }
+  Rng resources = Rng(seed).split(4);
+  if (may.resources && resources.below(4) != 0) draw_resources(resources, world, cluster.node_gpus);
   const std::uint32_t gang_max = std::ranges::max(world.jobs, {}, &WorldJob::gpus).gpus;
   if (costs) world.settings.costs = drawn_costs(rng, gang_max);
   return world;

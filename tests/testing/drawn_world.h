@@ -19,6 +19,7 @@ struct Ingredients {
   bool levels = true;   // jobs that require or prefer a level of the network
   bool logs = true;     // jobs with the limit, priority, partition or start of a log
   bool costs = true;
+  bool resources = false;  // CPU and memory of nodes and jobs
   bool faults = false;
   bool unreliable =
       false;  // late, failing, mixed up until kCalm, with users who come and operators

@@ -89,6 +89,16 @@ std::vector<Change> simplifications() {
         }
       },
       [](World& world) {
+        world.nodes_have.clear();
+        for (WorldJob& job : world.jobs) job.asks = {};
+      },
+      [](World& world) {
+        for (WorldJob& job : world.jobs) job.asks.memory_gb = {};
+      },
+      [](World& world) {
+        world.nodes_have.resize(std::min<std::size_t>(1, world.nodes_have.size()));
+      },
+      [](World& world) {
         for (WorldJob& job : world.jobs) job.prefer_level.clear();
       },
       [](World& world) {

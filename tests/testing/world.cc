@@ -5,9 +5,11 @@
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/metrics/bounds.h"
+#include "fairlead/sim/cpu_limits.h"
 #include "testing/racks.h"
 
 #include <algorithm>
+#include <map>
 
 namespace fairlead {
 namespace {
@@ -79,6 +81,7 @@ Workload workload_of(const World& world) {
     row.gpus_min = job.gpus_min;
     row.gpus_max = job.gpus_max;
     row.task_gpus = job.task_gpus;
+    row.asks = job.asks;
     row.extras.copies_max = job.copies_max;
     row.extras.pinned = job.pinned;
     row.extras.checkpoint_every_s = job.checkpoint_every_s;
@@ -118,10 +121,71 @@ T valid(Result<T> result) {
   return std::move(*result);
 }
 
+Cluster built_cluster(const World& world) {
+  Cluster cluster = valid(cluster_of(world.cluster));
+  for (NodeId node : ids<NodeId>(world.nodes_have.empty() ? 0 : cluster.nodes()))
+    cluster.node_has.grow_to(node) = world.nodes_have[node.row() % world.nodes_have.size()];
+  return cluster;
+}
+
+// Checks that the gangs on a node never need more CPU or memory than it has.
+class RoomAudit : public RecordSink {
+ public:
+  explicit RoomAudit(const World& world)
+      : world_(world), cluster_(built_cluster(world)), used_(cluster_.nodes()) {}
+
+  void on(const Record& record) override {
+    std::visit(Overloaded{
+                   [&](const record::Place& place) {
+                     std::vector<Slice>& gang = gangs_[place.job];
+                     if (place.copy == 0) gang.clear();
+                     gang.insert(gang.end(), place.gang.begin(), place.gang.end());
+                     add(place.job, place.gang, 1);
+                     for (Slice slice : place.gang) check(record.t, slice.node);
+                   },
+                   [&](const OneOf<record::Stop, record::Evicted, record::Finished, record::Failed,
+                                   record::Cancelled, record::StartFailed> auto& end) {
+                     add(end.job, gangs_[end.job], -1);
+                     gangs_.erase(end.job);
+                   },
+                   [](const auto&) {},
+               },
+               record.what);
+  }
+  std::vector<std::string> problems;
+
+ private:
+  void add(JobId job, Gang gang, std::int64_t sign) {
+    const WorldJob& asked = world_.jobs[job.row()];
+    for (Slice slice : gang) {
+      const std::int64_t tasks = sign * (slice.gpus / asked.task_gpus);
+      CpuMemory& used = used_[slice.node];
+      used.cpus.value += tasks * part_of_task(asked.asks.cpus, asked.gpus, asked.task_gpus);
+      used.memory_gb.value +=
+          tasks * part_of_task(asked.asks.memory_gb, asked.gpus, asked.task_gpus);
+    }
+  }
+  void check(Time t, NodeId node) {
+    const CpuMemory has = cluster_.has_of(node);
+    const CpuMemory used = used_[node];
+    const auto exceeds = [](Thousandths one, Thousandths most) {
+      return most.value > 0 && one > most;
+    };
+    if (exceeds(used.cpus, has.cpus) || exceeds(used.memory_gb, has.memory_gb))
+      problems.push_back(
+          fmt::format("node {} has too little CPU or memory at {} ms", node.row(), t.ms));
+  }
+
+  const World& world_;
+  const Cluster cluster_;
+  IdVector<NodeId, CpuMemory> used_;
+  std::map<JobId, std::vector<Slice>> gangs_;
+};
+
 }  // namespace
 
 Simulation simulation_of(const World& world, std::unique_ptr<Policy> policy) {
-  return valid(Simulation::make({.cluster = valid(cluster_of(world.cluster)),
+  return valid(Simulation::make({.cluster = built_cluster(world),
                                  .trace = Trace(workload_of(world)),
                                  .policy = std::move(policy),
                                  .settings = world.settings,
@@ -153,9 +217,11 @@ Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& betw
   Simulation simulation = simulation_of(world, make());
   OutcomeSink outcome(world.jobs.size());
   Audit audit;
+  RoomAudit room(world);
   UnlabelledJournal journal;
   simulation.add_sink(outcome);
   simulation.add_sink(audit);
+  if (!world.nodes_have.empty()) simulation.add_sink(room);
   simulation.add_sink(journal);
   if (also != nullptr) simulation.add_sink(*also);
   Result<bool> more = simulation.step();
@@ -163,6 +229,7 @@ Outcome run(const World& world, const MakePolicy& make, const BetweenSteps& betw
     if (between) between(simulation);
   }
   std::vector<std::string> problems = audit.problems();
+  problems.insert(problems.end(), room.problems.begin(), room.problems.end());
   if (!more) problems.push_back(more.error().message);
   return {.hash = journal.hash(),
           .jobs = outcome.take(),

@@ -30,6 +30,7 @@ struct WorldJob {
   std::uint32_t copies_max = 0;  // 0: any number
   std::uint32_t pinned = kMayMove;
   std::uint32_t checkpoint_every_s = 0;
+  CpuMemory asks{};
   Duration work = seconds(1);
   std::string user = "ann";
   std::string model{};
@@ -47,6 +48,8 @@ struct WorldJob {
 
 struct World {
   std::string cluster = "2xV100:4";  // shorthand, preset or file; see also racks.h
+  std::vector<CpuMemory>
+      nodes_have{};  // CPU and memory of nodes in order, repeated; empty: they state none
   std::vector<WorldJob> jobs{};
   Settings settings{.costs = Costs::none()};
   std::uint64_t seed = 0;      // seed of the policy

@@ -70,7 +70,7 @@ bool Dally::return_to_gpus(const View& view, Plan& plan, JobId job) {
 // Places the job, unless the links there are so crowded that it is worth waiting longer.
 bool Dally::take(const View& view, Plan& plan, JobId job, const DallyPlace& place) {
   const Plan::Mark before = plan.mark();
-  place_there(view, plan, place, job);
+  if (!place_there(view, plan, place, job)) return false;
   const JobTiers& tiers = tiers_.of(view, job);
   if (crowding_.is_seen() && place.tier > tiers.best()) {
     const Gang gang = plan.gang(job);

@@ -63,8 +63,18 @@ DallyMoves::Pace DallyMoves::pace_there(const View& view, Plan& plan, const Seek
   return pace;
 }
 
+// Returns whether other resources than GPUs leave room for the seeker once the victims are gone.
+bool DallyMoves::has_room(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer) {
+  const Plan::Mark before = plan.mark();
+  for (JobId victim : offer.victims) plan.stop(victim, StopCause::kPriority);
+  const bool is_placed = place_there(view, plan, offer.place, seeker.key.job);
+  plan.rollback(before);
+  return is_placed;
+}
+
 // Returns the savings of the seeker less the cost to all jobs.
 double DallyMoves::gain(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer) {
+  if (plan.room().is_limited() && !has_room(view, plan, seeker, offer)) return 0;
   const DallyVictims::Cost cost = victims_.cost();
   const double gain = saved(view, seeker, pace_there(view, plan, seeker, offer)) - cost.gpu_s;
   return cost.by_class ? gain + value_of_turn(view, seeker) : gain;

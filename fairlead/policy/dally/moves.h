@@ -85,6 +85,7 @@ class DallyMoves {
   double saved(const View& view, const Seeker& seeker, const Pace& there) const;
   double value_of_turn(const View& view, const Seeker& seeker) const;
   Pace pace_there(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
+  static bool has_room(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
   double gain(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
 
   const DallyOptions& options_;

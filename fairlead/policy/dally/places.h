@@ -29,7 +29,8 @@ std::optional<DallyPlace> fastest_place(const View& view, const Plan& plan, cons
 
 // Gives the job its gang there: whole nodes, the freest first, and the rest on the tightest node
 // with room. Across racks, it takes as much as possible of the freest rack first. REQUIRES: the
-// place has room; the job has no GPUs in the draft. Returns Plan::place().
+// place has room by its GPUs; the job has no GPUs in the draft. Returns Plan::place(), or false if other resources leave
+// no room.
 bool place_there(const View& view, Plan& plan, const DallyPlace& place, JobId job);
 
 }  // namespace fairlead

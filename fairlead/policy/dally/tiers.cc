@@ -1,6 +1,7 @@
 #include "fairlead/policy/dally/tiers.h"
 
 #include "fairlead/model/known_speed.h"
+#include "fairlead/model/task_limits.h"
 #include "fairlead/policy/kit/domains.h"
 
 #include <algorithm>
@@ -27,17 +28,25 @@ DallyTier dally_tier_of(const Cluster& cluster, Gang gang) {
   return tier == Tier::kRack ? DallyTier::kRack : DallyTier::kNode;
 }
 
-std::uint32_t LargestGangs::of(const Cluster& cluster, GpuTypeId type, DallyTier tier,
-                               std::uint32_t task) {
+std::uint32_t LargestGangs::of(const View& view, JobId job, GpuTypeId type, DallyTier tier) {
+  const Cluster& cluster = view.cluster;
+  const std::uint32_t task = view.jobs.task_gpus[job];
+  // Limits that change count when a job is started.
+  const TaskLimits* const limits =
+      view.jobs.limits != nullptr && view.jobs.limits->is_lasting() ? view.jobs.limits : nullptr;
+  const auto usable = [&](NodeId node) {
+    const std::uint32_t tasks = cluster.node_gpus[node] / task;
+    return (limits == nullptr ? tasks : std::min(tasks, limits->most_tasks(job, node))) * task;
+  };
   if (std::exchange(nodes_, cluster.nodes()) != cluster.nodes()) by_task_.clear();
-  IdVector<GpuTypeId, Gangs>& gangs = by_task_[task];
+  IdVector<GpuTypeId, Gangs>& gangs =
+      by_task_[{task, limits == nullptr ? 0 : limits->kind_of(job)}];
   if (gangs.empty()) {
     for (GpuTypeId each : ids<GpuTypeId>(cluster.type_names.size())) {
       Gangs& of_type = gangs.grow_to(each);
       for (DallyTier domain : kDallyTierList) {
         of_type[index_of(domain)] =
-            most_in_domain(cluster, domain_tier(domain), type_bit(each),
-                           [&](NodeId node) { return whole_tasks(cluster.node_gpus[node], task); });
+            most_in_domain(cluster, domain_tier(domain), type_bit(each), usable);
       }
     }
   }
@@ -67,7 +76,7 @@ void JobTiers::find_room(const View& view, JobId job, LargestGangs& largest) {
     if (!allows(view.jobs.closeness[job].required, tier)) return;
     for (GpuTypeId type : ids<GpuTypeId>(rates_.size())) {
       if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
-      if (largest.of(view.cluster, type, tier, task) < view.jobs.gpus[job]) continue;
+      if (largest.of(view, job, type, tier) < view.jobs.gpus[job]) continue;
       if (rates_[type][i] <= 0) continue;
       runs_[i] |= type_bit(type);
       fastest_[i] = std::max(fastest_[i], rates_[type][i]);

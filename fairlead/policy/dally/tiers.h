@@ -31,11 +31,12 @@ DallyTier dally_tier_of(const Cluster& cluster, Gang gang);
 // Remembered for each cluster size. O(1); O(types x nodes) for a new task size.
 class LargestGangs {
  public:
-  std::uint32_t of(const Cluster& cluster, GpuTypeId type, DallyTier tier, std::uint32_t task);
+  std::uint32_t of(const View& view, JobId job, GpuTypeId type, DallyTier tier);
 
  private:
   using Gangs = std::array<std::uint32_t, kDallyTiers>;
-  std::map<std::uint32_t, IdVector<GpuTypeId, Gangs>> by_task_;
+  // By the GPUs of a task, and the kind of its limits by other resources.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, IdVector<GpuTypeId, Gangs>> by_task_;
   std::size_t nodes_ = 0;
 };
 

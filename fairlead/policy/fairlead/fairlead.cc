@@ -31,6 +31,7 @@
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
 #include "fairlead/model/levels.h"
+#include "fairlead/model/task_limits.h"
 #include "fairlead/policy/fairlead/copies.h"
 #include "fairlead/policy/fairlead/debts.h"
 #include "fairlead/policy/fairlead/durations.h"
@@ -74,6 +75,13 @@ bool has_room_for(const View& view, JobId job, std::uint32_t gang) {
   const TypeMask types = view.jobs.types[job];
   const std::uint32_t task = view.jobs.task_gpus[job];
   const Level required = view.jobs.closeness[job].required;
+  if (view.jobs.limits != nullptr && view.jobs.limits->is_lasting()) {
+    const auto usable = [&](NodeId node) {
+      const std::uint32_t tasks = view.cluster.node_gpus[node] / task;
+      return std::min(tasks, view.jobs.limits->most_tasks(job, node)) * task;
+    };
+    return tightest_section(view.cluster, required, types, gang, usable).has_value();
+  }
   if (required != kAnywhere) return has_room_within(view.cluster, required, types, gang, task);
   std::uint32_t room = 0;
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {

@@ -13,6 +13,7 @@
 // leaves room also O(nodes) for each job that is spread over more nodes than it needs.
 #include "fairlead/model/levels.h"
 #include "fairlead/model/step.h"
+#include "fairlead/model/task_limits.h"
 #include "fairlead/policy/gandiva/turns.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"
@@ -68,9 +69,9 @@ class Gandiva : public Policy {
   // Homes.
   void give_homes(const View& view);
   Home find_room(const View& view, JobId job) const;
-  Home find_node(std::uint32_t gpus, TypeMask types) const;
-  Home find_nodes(Among among, GangAsked gang, TypeMask types, NodeRange range) const;
-  Home find_shared(const View& view, GangAsked asked, TypeMask types) const;
+  Home find_node(const View& view, JobId job) const;
+  Home find_nodes(const View& view, JobId job, Among among, TypeMask types, NodeRange range) const;
+  Home find_shared(const View& view, JobId sharing, GangAsked asked, TypeMask types) const;
   std::uint32_t room_of(TypeMask types) const;
   bool is_crowded(const Home& home) const;
   void migrate(const View& view, Plan& plan);
@@ -263,7 +264,7 @@ void Gandiva::give_homes(const View& view) {
     const JobId job = next->head().job;
     Home home = find_room(view, job);
     const bool may_share = home.empty() && next->gang().pinned.is_none();
-    if (may_share) home = find_shared(view, next->gang(), next->types());
+    if (may_share) home = find_shared(view, job, next->gang(), next->types());
     if (home.empty()) {
       next->block();
       continue;
@@ -277,6 +278,14 @@ void Gandiva::give_homes(const View& view) {
   }
 }
 
+// Returns the GPUs of a node that the job's tasks could use if it had the CPU and memory of the node to itself.
+std::uint32_t most_gpus(const View& view, JobId job, NodeId node) {
+  const TaskLimits* const limits = view.jobs.limits;
+  if (limits == nullptr) return kNodeGpusMax;
+  const std::uint32_t task = view.jobs.task_gpus[job];
+  return std::min(limits->most_tasks(job, node), kNodeGpusMax / task) * task;
+}
+
 // Returns a home that crowds no job, or none. There is one whenever there is enough room for its
 // tasks. A pinned job has one home.
 Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
@@ -287,14 +296,14 @@ Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
   }
   const TypeMask types = view.jobs.types[job];
   if (room_of(types) < gang.gpus) return {};
-  Home home = find_node(gang.gpus, types);
+  Home home = find_node(view, job);
   any_section(view.cluster, gang.closeness, [&](NodeRange section) {
     for (Among among : {Among::kEmptyNodes, Among::kAllNodes}) {
       for (GpuTypeId type : ids<GpuTypeId>(room_.size())) {
-        if (home.empty()) home = find_nodes(among, gang, types & type_bit(type), section);
+        if (home.empty()) home = find_nodes(view, job, among, types & type_bit(type), section);
       }
     }
-    if (home.empty()) home = find_nodes(Among::kAllNodes, gang, types, section);
+    if (home.empty()) home = find_nodes(view, job, Among::kAllNodes, types, section);
     return !home.empty();
   });
   return home;
@@ -302,12 +311,15 @@ Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
 
 // Returns one node for the whole gang: the least loaded of the same affinity; else an empty one,
 // the smallest that will do; else the one with the least room.
-Gandiva::Home Gandiva::find_node(std::uint32_t gpus, TypeMask types) const {
+Gandiva::Home Gandiva::find_node(const View& view, JobId job) const {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  const TypeMask types = view.jobs.types[job];
   std::tuple<int, std::int64_t, NodeId> best{3, 0, NodeId()};
   for (NodeId node : ids<NodeId>(nodes_.size())) {
     const NodeState& state = nodes_[node];
     const std::int64_t left = state.room();
     if (left < gpus || (types & type_bit(state.type)) == 0) continue;
+    if (most_gpus(view, job, node) < gpus) continue;
     if (state.promised == 0) {
       best = std::min(best, {1, left, node});
     } else if (state.affinity == gpus) {
@@ -322,9 +334,9 @@ Gandiva::Home Gandiva::find_node(std::uint32_t gpus, TypeMask types) const {
 }
 
 // Returns several nodes, in order of falling room; none if they have too little together.
-Gandiva::Home Gandiva::find_nodes(Among among, GangAsked gang, TypeMask types,
+Gandiva::Home Gandiva::find_nodes(const View& view, JobId job, Among among, TypeMask types,
                                   NodeRange range) const {
-  std::uint32_t gpus = gang.gpus;
+  std::uint32_t gpus = view.jobs.gpus[job];
   if (room_of(types) < gpus) return {};
   Home home;
   std::uint32_t together = 0;
@@ -333,7 +345,8 @@ Gandiva::Home Gandiva::find_nodes(Among among, GangAsked gang, TypeMask types,
     const NodeState& state = nodes_[node];
     if ((types & type_bit(state.type)) == 0) continue;
     if (among == Among::kEmptyNodes && state.promised > 0) continue;
-    const std::uint32_t left = whole_tasks(state.room(), gang.task_gpus);
+    const std::uint32_t left =
+        std::min(whole_tasks(state.room(), view.jobs.task_gpus[job]), most_gpus(view, job, node));
     if (left == 0) continue;
     home.push_back({.node = node, .gpus = static_cast<std::uint16_t>(left)});
     together += left;
@@ -355,7 +368,8 @@ Gandiva::Home Gandiva::find_nodes(Among among, GangAsked gang, TypeMask types,
 // Returns the least crowded home of a job of the same gang size, on nodes of that affinity; then
 // the first one, then one on a single node. A spread home must have room for whole tasks on each of
 // its nodes.
-Gandiva::Home Gandiva::find_shared(const View& view, GangAsked asked, TypeMask types) const {
+Gandiva::Home Gandiva::find_shared(const View& view, JobId sharing, GangAsked asked,
+                                   TypeMask types) const {
   const std::uint32_t gpus = asked.gpus;
   const auto suits = [&](const NodeState& state) {
     return state.affinity == gpus && (types & type_bit(state.type)) != 0;
@@ -367,7 +381,7 @@ Gandiva::Home Gandiva::find_shared(const View& view, GangAsked asked, TypeMask t
   Home home;
   for (NodeId node : ids<NodeId>(nodes_.size())) {
     const NodeState& state = nodes_[node];
-    if (state.suited == 0 || !suits(state)) continue;
+    if (state.suited == 0 || !suits(state) || most_gpus(view, sharing, node) < gpus) continue;
     const std::pair at(load(state), node);
     if (!home.empty() && best <= at) continue;
     home = {Slice{.node = node, .gpus = static_cast<std::uint16_t>(gpus)}};
@@ -381,7 +395,8 @@ Gandiva::Home Gandiva::find_shared(const View& view, GangAsked asked, TypeMask t
     for (Slice slice : homes_[job]) {
       gang += slice.gpus;
       at.first = std::max(at.first, load(nodes_[slice.node]));
-      all_suit = all_suit && suits(nodes_[slice.node]) && slice.gpus % asked.task_gpus == 0;
+      all_suit = all_suit && suits(nodes_[slice.node]) && slice.gpus % asked.task_gpus == 0 &&
+                 most_gpus(view, sharing, slice.node) >= slice.gpus;
     }
     if (gang != gpus || !all_suit) continue;
     const bool is_better =

@@ -105,7 +105,7 @@ Move Balancer::best_relief(const View& view, NodeId node) {
     const double relief_at_most = here - tiling.least_unserved_without(need_of(client));
     if (relief_at_most - options_.gain * client.gpus <= best_gain) continue;
     const double relief = here - homes_.tiling(node, client.job).unserved();
-    const NodeId to = best_of_candidates(client, node, relief, best_gain);
+    const NodeId to = best_of_candidates(view, client, node, relief, best_gain);
     if (!to.is_none()) best = {client.job, {.node = to}};
   }
   return best;
@@ -113,8 +113,8 @@ Move Balancer::best_relief(const View& view, NodeId node) {
 
 // Returns the node to which the client's move gains the most, if that is more than `gain`, and sets
 // `gain` to it. `relief`: the gain of the client's leaving.
-NodeId Balancer::best_of_candidates(const StrideClient& client, NodeId from, double relief,
-                                    double& gain) {
+NodeId Balancer::best_of_candidates(const View& view, const StrideClient& client, NodeId from,
+                                    double relief, double& gain) {
   const double least_gain = options_.gain * client.gpus;
   if (relief - least_gain <= gain) return {};
   const Need need = need_of(client);
@@ -124,6 +124,7 @@ NodeId Balancer::best_of_candidates(const StrideClient& client, NodeId from, dou
     if (to == from || client.gpus > homes_.node(to).gpus || !homes_.has_room(to, client.gpus)) {
       continue;
     }
+    if (!fits_when_idle(view, client.job, to)) continue;
     const auto gain_if = [&](double unserved) {
       return relief - (unserved - candidates_[i].key) - least_gain;
     };

@@ -48,7 +48,8 @@ class Balancer {
   void look_at(std::size_t candidate);
   bool relieve(const View& view, NodeId node, const CarryOut& carry_out);
   Move best_relief(const View& view, NodeId node);
-  NodeId best_of_candidates(const StrideClient& client, NodeId from, double relief, double& gain);
+  NodeId best_of_candidates(const View& view, const StrideClient& client, NodeId from,
+                            double relief, double& gain);
   bool is_tried(const StrideClient& client);
 
   const Options options_;

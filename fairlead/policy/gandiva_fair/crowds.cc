@@ -39,6 +39,7 @@ NodeId node_apart(const View& view, Homes& homes, GpuTypeId type, const StrideCl
   for (NodeId node : homes.of_type(type)) {
     const Homes::Node& books = homes.node(node);
     if (books.is_down || !homes.has_room(node, client.gpus)) continue;
+    if (!fits_when_idle(view, client.job, node)) continue;
     if (!books.is_contended) homes.refresh(view, node);
     if (steady_gpus(homes, node) + client.gpus > books.gpus) continue;
     Tiling tiling = homes.tiling(node);

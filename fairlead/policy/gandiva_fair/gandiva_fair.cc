@@ -1,6 +1,7 @@
 #include "fairlead/policy/gandiva_fair/gandiva_fair.h"
 
 #include "fairlead/model/step.h"
+#include "fairlead/model/task_limits.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policies.h"
 
@@ -244,6 +245,45 @@ bool GandivaFair::start(const View& view, Plan& plan, JobId job) {
   return true;
 }
 
+// Returns the GPUs of the job's home.
+std::vector<Slice> GandivaFair::home_slices(const View& view, JobId job) const {
+  if (homes_.of(job).is_spread()) {
+    const auto& slices = homes_.spread(job).slices;
+    return {slices.begin(), slices.end()};
+  }
+  return {{.node = homes_.of(job).node, .gpus = static_cast<std::uint16_t>(view.jobs.gpus[job])}};
+}
+
+// Returns whether one of the jobs has its GPUs free at home, but too little room there by other resources.
+bool GandivaFair::lacks_room(const View& view, const Plan& plan,
+                             std::span<const JobId> jobs) const {
+  return std::ranges::any_of(jobs, [&](JobId job) {
+    return std::ranges::any_of(home_slices(view, job), [&](Slice slice) {
+      return plan.free().on(slice.node) >= slice.gpus && plan.usable(job, slice.node) < slice.gpus;
+    });
+  });
+}
+
+// Returns a node with room for the job now: of the type of its home, else of the type on which it is fastest.
+NodeId GandivaFair::node_with_room(const View& view, const Plan& plan, JobId job) const {
+  const GpuTypeId home = homes_.of(job).type;
+  NodeId best;
+  double fastest = 0;
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+    const double speed = speed_on(view, job, type);
+    const bool is_allowed = (view.jobs.types[job] & type_bit(type)) != 0;
+    if (!is_allowed || (type != home && speed <= fastest)) continue;
+    const auto nodes = homes_.of_type(type);
+    const auto found = std::ranges::find_if(
+        nodes, [&](NodeId node) { return plan.usable(job, node) >= view.jobs.gpus[job]; });
+    if (found == nodes.end()) continue;
+    if (type == home) return *found;
+    best = *found;
+    fastest = speed;
+  }
+  return best;
+}
+
 // Starts jobs that find room at their home again, or on another node, after their homes lacked other resources than
 // GPUs. Such a lack is not in the books. O(waiting x nodes), if tasks are limited at all.
 void GandivaFair::start_where_room_is(const View& view, Plan& plan) {
@@ -254,23 +294,18 @@ void GandivaFair::start_where_room_is(const View& view, Plan& plan) {
     if (is_still && !plan.is_pinned(job)) waiting.push_back(job);
   }
   std::ranges::sort(waiting);
+  // Room never grows by itself: a job that found none is tried again with the jobs of its node.
+  if (view.jobs.limits->is_lasting() && !lacks_room(view, plan, waiting)) return;
   for (JobId job : waiting) {
-    if (homes_.of(job).is_spread()) {
-      const auto& slices = homes_.spread(job).slices;
-      const bool fits = std::ranges::all_of(
-          slices, [&](Slice slice) { return plan.usable(job, slice.node) >= slice.gpus; });
-      if (fits) start(view, plan, job);
-      continue;
-    }
-    const std::uint32_t gpus = view.jobs.gpus[job];
-    const auto fits = [&](NodeId node) { return plan.usable(job, node) >= gpus; };
-    const NodeId home = homes_.of(job).node;
-    if (plan.free().on(home) < gpus) continue;  // it waits for its turn there
-    if (!fits(home)) {
-      const auto nodes = homes_.of_type(homes_.of(job).type);
-      const auto other = std::ranges::find_if(nodes, fits);
-      if (other == nodes.end()) continue;
-      homes_.move(view, job, {.node = *other});
+    const auto at_home = [&](const auto& has_enough) {
+      return std::ranges::all_of(home_slices(view, job), has_enough);
+    };
+    // Otherwise it waits for its turn there.
+    if (!at_home([&](Slice slice) { return plan.free().on(slice.node) >= slice.gpus; })) continue;
+    if (!at_home([&](Slice slice) { return plan.usable(job, slice.node) >= slice.gpus; })) {
+      const NodeId other = node_with_room(view, plan, job);
+      if (other.is_none()) continue;
+      homes_.move(view, job, {.node = other});
     }
     start(view, plan, job);
   }

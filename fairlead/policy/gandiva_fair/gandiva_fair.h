@@ -96,6 +96,9 @@ class GandivaFair : public Policy {
   void start_if_chosen(const View& view, Plan& plan, const StrideClient& client);
   CarryOut mover(const View& view, Plan& plan);
   void fill_touched(const View& view, Plan& plan);
+  std::vector<Slice> home_slices(const View& view, JobId job) const;
+  bool lacks_room(const View& view, const Plan& plan, std::span<const JobId> jobs) const;
+  NodeId node_with_room(const View& view, const Plan& plan, JobId job) const;
   void start_where_room_is(const View& view, Plan& plan);
 
   const GandivaFairOptions options_;

@@ -31,6 +31,11 @@ std::uint32_t usable_of(const View& view, JobId job, NodeId node, std::uint32_t 
 
 }  // namespace
 
+bool fits_when_idle(const View& view, JobId job, NodeId node) {
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  return view.jobs.limits == nullptr || usable_of(view, job, node, gpus) == gpus;
+}
+
 Home HomeChoice::find(const View& view, JobId job) {
   if (view.jobs.is_pinned(job)) return last_home(view, job);
   order_types(view, job);

@@ -20,6 +20,9 @@ namespace fairlead {
 // O(types).
 double speed_on(const View& view, JobId job, GpuTypeId type);
 
+// Returns whether the job fits on the node, by other resources than GPUs, if no other job is there.
+bool fits_when_idle(const View& view, JobId job, NodeId node);
+
 class HomeChoice {
  public:
   // Both must outlive it.

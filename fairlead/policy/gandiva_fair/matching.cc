@@ -122,7 +122,7 @@ NodeId Matching::find_spare(const View& view, JobId job) const {
     if (to == residence.type || (view.jobs.types[job] & type_bit(to)) == 0) continue;
     if (view.speed.is_tried(job, to) && speed_on(view, job, to) < kWorthAMove * here) continue;
     const NodeId node = homes_.spare(to, gpus);
-    if (!node.is_none()) return node;
+    if (!node.is_none() && fits_when_idle(view, job, node)) return node;
   }
   return {};
 }

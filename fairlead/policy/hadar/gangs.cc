@@ -180,7 +180,7 @@ std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPr
     if (free.of_type[type] > 0) free_types_.push_back(type);
   }
   if (wanted.types != 0) offer_nodes(ask, wanted.types);
-  if (mixed_ || must_mix(bid)) {
+  if (mixed_ || must_mix(ask)) {
     offer_host_mix(ask);
     offer_spread_mix(ask);
   }
@@ -188,7 +188,9 @@ std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPr
 }
 
 // Returns true if no type has room for the whole gang, not even an idle one.
-bool HadarGangs::must_mix(const HadarBid& bid) const {
+bool HadarGangs::must_mix(const Ask& ask) const {
+  const HadarBid& bid = ask.bid;
+  if (ask.free.room.limits(bid.job)) return must_mix_limited(ask);
   const Level required = bid.closeness.required;
   if (required != kAnywhere) {
     return std::ranges::none_of(types_, [&](GpuTypeId type) {
@@ -198,6 +200,19 @@ bool HadarGangs::must_mix(const HadarBid& bid) const {
   if (bid.task_gpus == 1) return bid.gpus > type_gpus_max_;
   return std::ranges::all_of(
       types_, [&](GpuTypeId type) { return bid.gpus > cluster_.room(type, bid.task_gpus); });
+}
+
+// The same if other resources limit the job's tasks.
+bool HadarGangs::must_mix_limited(const Ask& ask) const {
+  const HadarBid& bid = ask.bid;
+  const auto usable = [&](NodeId node) {
+    const std::uint32_t tasks = cluster_.node_gpus[node] / bid.task_gpus;
+    return std::min(tasks, ask.free.room.most_tasks(bid.job, node)) * bid.task_gpus;
+  };
+  return std::ranges::none_of(types_, [&](GpuTypeId type) {
+    return tightest_section(cluster_, bid.closeness.required, type_bit(type), bid.gpus, usable)
+        .has_value();
+  });
 }
 
 // Returns the GPUs of the type that the job's tasks can use.

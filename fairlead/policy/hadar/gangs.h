@@ -143,7 +143,8 @@ class HadarGangs {
     // Returns the node's free GPUs that the job's tasks can use.
     std::uint32_t usable(NodeId node) const { return free.usable(bid.job, bid.task_gpus, node); }
   };
-  bool must_mix(const HadarBid& bid) const;
+  bool must_mix(const Ask& ask) const;
+  bool must_mix_limited(const Ask& ask) const;
   std::uint32_t room(const Ask& ask, GpuTypeId type) const;
   // Returns the tightest section of the narrowest level that has enough of the types; none if no
   // allowed section has.

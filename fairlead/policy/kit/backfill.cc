@@ -1,6 +1,7 @@
 #include "fairlead/policy/kit/backfill.h"
 
 #include "fairlead/model/known_work.h"
+#include "fairlead/policy/kit/free_for.h"
 
 namespace fairlead {
 
@@ -50,7 +51,8 @@ void Backfill::add_change(const Change& change) {
 
 // Finds a gang for the job that is free from `from` on for `length`. then_ has the GPUs free at
 // `from`, and changes_[next] is the first change after it.
-bool Backfill::fits(const View& view, JobId job, std::size_t next, Time from, Duration length) {
+bool Backfill::fits(const View& view, const Plan* plan, JobId job, std::size_t next, Time from,
+                    Duration length) {
   const GangAsked asked = gang_asked(view.jobs, job);
   if (then_->of(view.jobs.types[job]) < asked.gpus) return false;
   throughout_ = *then_;
@@ -63,6 +65,11 @@ bool Backfill::fits(const View& view, JobId job, std::size_t next, Time from, Du
     balance.least = balance.now;
   }
   for (std::size_t i = next; i < end; ++i) balance_[changes_[i].node] = {};
+  if (asked.pinned.is_none() && plan != nullptr && plan->room().limits(job)) {
+    LimitedGpus usable =
+        limited_gpus(view.cluster, *throughout_, plan->room(), job, asked.task_gpus);
+    return take_gang(placement_, view.cluster, usable, asked, view.jobs.types[job], gang_);
+  }
   if (asked.pinned.is_none()) {
     return take_gang(placement_, view.cluster, *throughout_, asked, view.jobs.types[job], gang_);
   }
@@ -75,7 +82,7 @@ bool Backfill::fits(const View& view, JobId job, std::size_t next, Time from, Du
 bool Backfill::start(const View& view, Plan& plan, JobId job, Duration length) {
   promised_ = Time::never();
   then_ = *now_free_;
-  if (!fits(view, job, 0, now_, length)) {
+  if (!fits(view, &plan, job, 0, now_, length)) {
     if (reservations_left_ > 0) promise(view, job, length);
     return false;
   }
@@ -100,7 +107,7 @@ void Backfill::promise(const View& view, JobId job, Duration length) {
       change.gpus > 0 ? then_->give(change.node, gpus) : then_->take(change.node, gpus);
       any_come_free |= change.gpus > 0;
     }
-    if (any_come_free && fits(view, job, next, t, length)) return reserve(t, length);
+    if (any_come_free && fits(view, nullptr, job, next, t, length)) return reserve(t, length);
   }
 }
 

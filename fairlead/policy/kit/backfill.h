@@ -75,7 +75,9 @@ class Backfill {
   void add_end(Gang gang, Time t);
   void finish_ends();
   void add_change(const Change& change);
-  bool fits(const View& view, JobId job, std::size_t next, Time from, Duration length);
+  // `plan`: the plan of a gang that starts now, because CPU and memory then count; null: GPUs alone count.
+  bool fits(const View& view, const Plan* plan, JobId job, std::size_t next, Time from,
+            Duration length);
   void promise(const View& view, JobId job, Duration length);
   void reserve(Time from, Duration length);
 

@@ -1,6 +1,7 @@
 #include "fairlead/policy/kit/job_kinds.h"
 
 #include "fairlead/model/known_speed.h"
+#include "fairlead/model/task_limits.h"
 
 #include <algorithm>
 
@@ -25,6 +26,12 @@ JobKinds::Speeds measured(const View& view, const Plan& plan, JobId job, std::ui
   return speeds;
 }
 
+// Returns whether other resources limit the sizes that the job can have.
+bool limits_sizes(const Jobs& jobs, JobId job) {
+  return jobs.limits != nullptr && jobs.limits->is_lasting() &&
+         jobs.gpus_min[job] < jobs.gpus_max[job];
+}
+
 }  // namespace
 
 void JobKinds::update(const View& view, const Plan& plan) {
@@ -42,7 +49,8 @@ std::uint32_t JobKinds::row(const View& view, JobId job) {
                 .gpus_min = view.jobs.gpus_min[job],
                 .gpus_max = view.jobs.gpus_max[job],
                 .task_gpus = view.jobs.task_gpus[job],
-                .required = view.jobs.closeness[job].required};
+                .required = view.jobs.closeness[job].required,
+                .limited = limits_sizes(view.jobs, job) ? view.jobs.limits->kind_of(job) : 0};
   const auto [found, is_new] = rows_.try_emplace(key, next);
   if (is_new) speeds_.emplace_back();
   return row_[job] = found->second;

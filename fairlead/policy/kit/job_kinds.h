@@ -48,6 +48,7 @@ class JobKinds {
     std::uint32_t gpus_max = 0;
     std::uint32_t task_gpus = 0;
     Level required = kAnywhere;
+    std::uint32_t limited = 0;  // TaskLimits::kind_of() an elastic job
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   static constexpr std::uint32_t kNone = 0xffffffff;

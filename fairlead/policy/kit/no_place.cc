@@ -16,6 +16,7 @@ struct Question {
   const FreeIndex& free;
   GangAsked gang;
   TypeMask types;
+  const IdVector<GpuTypeId, std::uint32_t>& sizes;  // the GPUs of the largest node of each type
 
   // Returns how many of the node's free GPUs whole tasks can use.
   std::uint32_t usable(NodeId node) const { return whole_tasks(free.on(node), gang.task_gpus); }
@@ -23,9 +24,7 @@ struct Question {
 
 // Asks the placement itself.
 bool fits(const Question& ask) {
-  FreeIndex free = ask.free;
-  std::vector<Slice> gang;
-  return take_gang(ask.placement, ask.cluster, free, ask.gang, ask.types, gang);
+  return has_place(ask.placement, ask.cluster, ask.free, ask.sizes, ask.gang, ask.types);
 }
 
 // The most that it could use of one of the types in one domain of the tier.
@@ -63,7 +62,7 @@ bool insists_on_one_node(const Question& ask) {
   std::uint32_t largest = 0;
   for (GpuTypeId type : ids<GpuTypeId>(ask.cluster.type_names.size())) {
     if ((ask.types & type_bit(type)) == 0) continue;
-    largest = std::max(largest, ask.cluster.type_node_gpus_max[type]);
+    largest = std::max(largest, ask.sizes[type]);
   }
   return ask.gang.gpus <= largest;
 }
@@ -128,10 +127,10 @@ Reason reason(const Question& ask) {
 
 NoPlace why_no_place(Placement placement, const Cluster& cluster, const FreeIndex& free,
                      GangAsked gang, TypeMask types) {
-  const Question now{placement, cluster, free, gang, types};
+  const Question now{placement, cluster, free, gang, types, cluster.type_node_gpus_max};
   if (fits(now)) return {Misfit::kNone, false, "it fits"};
   const FreeIndex idle(cluster);
-  const Question ever{placement, cluster, idle, gang, types};
+  const Question ever{placement, cluster, idle, gang, types, cluster.type_node_gpus_max};
   const bool never = !fits(ever);
   const Reason found = reason(never ? ever : now);
   const std::string have = never ? fmt::format("the idle cluster has {}", idle.total())
@@ -141,11 +140,16 @@ NoPlace why_no_place(Placement placement, const Cluster& cluster, const FreeInde
 
 std::string_view why_never_placed(const PlacementTraits& traits, const Cluster& cluster,
                                   GangAsked gang, TypeMask types) {
+  return why_never_placed(traits, cluster, gang, types,
+                          {FreeIndex(cluster), cluster.type_node_gpus_max});
+}
+
+std::string_view why_never_placed(const PlacementTraits& traits, const Cluster& cluster,
+                                  GangAsked gang, TypeMask types, const LimitedGpus& idle) {
   const bool mixes = traits.placement.mixes && !traits.one_type;
   // A policy that waits for GPUs near each other takes any in the end.
   const Placement widest = traits.near.ms > 0 ? Placement::kBestFit : traits.placement;
-  const FreeIndex idle(cluster);
-  const Question ever{widest.mixing(mixes), cluster, idle, gang, types};
+  const Question ever{widest.mixing(mixes), cluster, idle.free, gang, types, idle.sizes};
   if (fits(ever)) return {};
   switch (reason(ever).why) {
     case Misfit::kManyTypes:

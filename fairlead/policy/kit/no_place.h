@@ -6,6 +6,7 @@
 #pragma once
 
 #include "fairlead/model/free_index.h"
+#include "fairlead/policy/kit/placement.h"
 #include "fairlead/policy/placement_traits.h"
 
 #include <cstdint>
@@ -42,5 +43,8 @@ NoPlace why_no_place(Placement placement, const Cluster& cluster, const FreeInde
 // REQUIRES: gang.gpus > 0.
 std::string_view why_never_placed(const PlacementTraits& traits, const Cluster& cluster,
                                   GangAsked gang, TypeMask types);
+// The same if tasks can use only these GPUs of the idle cluster (limited_gpus).
+std::string_view why_never_placed(const PlacementTraits& traits, const Cluster& cluster,
+                                  GangAsked gang, TypeMask types, const LimitedGpus& idle);
 
 }  // namespace fairlead

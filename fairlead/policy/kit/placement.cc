@@ -2,6 +2,7 @@
 
 #include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/domains.h"
+#include "fairlead/policy/kit/free_for.h"
 
 #include <algorithm>
 #include <utility>
@@ -395,19 +396,37 @@ bool take_of_sizes(Placement placement, const Cluster& cluster, FreeIndex& free,
   return true;
 }
 
+// Returns the GPUs that the job's tasks could use of the largest idle node of each type.
+IdVector<GpuTypeId, std::uint32_t> limited_sizes(const Cluster& cluster, const TaskRoom& room,
+                                                 JobId job, std::uint32_t task_gpus) {
+  IdVector<GpuTypeId, std::uint32_t> sizes(cluster.type_names.size(), 0);
+  for (NodeId node : ids<NodeId>(cluster.nodes())) {
+    std::uint32_t& size = sizes[cluster.node_type[node]];
+    const std::uint32_t tasks =
+        std::min(cluster.node_gpus[node] / task_gpus, room.most_tasks(job, node));
+    size = std::max(size, tasks * task_gpus);
+  }
+  return sizes;
+}
+
+// Returns whether the scheme has another rule for gangs larger than a node.
+bool needs_sizes(Placement placement) {
+  using Scheme = Placement::Scheme;
+  return placement.scheme == Scheme::kYarn || placement.scheme == Scheme::kConsolidate ||
+         placement.scheme == Scheme::kRackFirst;
+}
+
 // Searches an index in which each node has only the GPUs that the job's tasks can use.
 bool place_limited(Placement placement, const Cluster& cluster, Plan& plan, JobId job,
                    std::uint32_t gpus, TypeMask types) {
   const std::uint32_t task = plan.task_gpus(job);
-  FreeIndex free = usable_index(cluster, plan.free(), plan.room(), job, task);
-  IdVector<GpuTypeId, std::uint32_t> sizes(cluster.type_names.size(), 0);
-  for (NodeId node : ids<NodeId>(cluster.nodes())) {
-    std::uint32_t& size = sizes[cluster.node_type[node]];
-    size = std::max(size, plan.usable_when_idle(job, node));
-  }
+  LimitedGpus usable{limited_free(cluster, plan.free(), plan.room(), job, task, types),
+                     needs_sizes(placement) ? limited_sizes(cluster, plan.room(), job, task)
+                                            : cluster.type_node_gpus_max};
   std::vector<Slice> gang;
   const GangAsked asked{gpus, task, plan.closeness(job)};
-  if (!take_of_sizes(placement, cluster, free, asked, types, sizes, gang)) return false;
+  if (!take_of_sizes(placement, cluster, usable.free, asked, types, usable.sizes, gang))
+    return false;
   for (Slice slice : gang) plan.take(slice.node, slice.gpus);
   return plan.place(job);
 }
@@ -456,15 +475,33 @@ bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, Gan
   return take_of_sizes(placement, cluster, free, asked, types, cluster.type_node_gpus_max, gang);
 }
 
-FreeIndex usable_index(const Cluster& cluster, const FreeIndex& free, const TaskRoom& room,
-                       JobId job, std::uint32_t task_gpus) {
+bool take_gang(Placement placement, const Cluster& cluster, LimitedGpus& usable, GangAsked asked,
+               TypeMask types, std::vector<Slice>& gang) {
+  return take_of_sizes(placement, cluster, usable.free, asked, types, usable.sizes, gang);
+}
+
+FreeIndex limited_free(const Cluster& cluster, const FreeIndex& free, const TaskRoom& room,
+                       JobId job, std::uint32_t task_gpus, TypeMask types) {
   FreeIndex usable = free;
   for (NodeId node : ids<NodeId>(cluster.nodes())) {
-    const std::uint32_t tasks = std::min(free.on(node) / task_gpus, room.tasks(job, node));
-    const std::uint32_t beyond = free.on(node) - tasks * task_gpus;
-    if (beyond > 0) usable.take(node, beyond);
+    const std::uint32_t on = free.on(node);
+    if (on == 0 || (types & type_bit(cluster.node_type[node])) == 0) continue;
+    const std::uint32_t tasks = room.tasks(job, node);
+    if (tasks < on / task_gpus) usable.take(node, on - tasks * task_gpus);
   }
   return usable;
+}
+
+LimitedGpus limited_gpus(const Cluster& cluster, const FreeIndex& free, const TaskRoom& room,
+                         JobId job, std::uint32_t task_gpus) {
+  return {limited_free(cluster, free, room, job, task_gpus),
+          limited_sizes(cluster, room, job, task_gpus)};
+}
+
+bool has_place(Placement placement, const Cluster& cluster, FreeIndex free,
+               const IdVector<GpuTypeId, std::uint32_t>& sizes, GangAsked asked, TypeMask types) {
+  std::vector<Slice> gang;
+  return take_of_sizes(placement, cluster, free, asked, types, sizes, gang);
 }
 
 bool place_back(const Jobs& jobs, Plan& plan, JobId job) {

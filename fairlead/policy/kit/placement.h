@@ -135,10 +135,24 @@ bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, s
 bool take_gang(Placement placement, const Cluster& cluster, FreeIndex& free, GangAsked asked,
                TypeMask types, std::vector<Slice>& gang);
 
-// Returns `free` with only those free GPUs of each node that the job's tasks can use beside the gangs that have taken
-// `room`. O(nodes).
-FreeIndex usable_index(const Cluster& cluster, const FreeIndex& free, const TaskRoom& room,
-                       JobId job, std::uint32_t task_gpus);
+// Returns `free` without the GPUs of nodes of these types that lack other resources for the job's tasks, beside the gangs
+// that have taken `room`. O(nodes).
+FreeIndex limited_free(const Cluster& cluster, const FreeIndex& free, const TaskRoom& room,
+                       JobId job, std::uint32_t task_gpus, TypeMask types = kAllTypes);
+
+// The GPUs that a job's tasks can use, if other resources limit them.
+struct LimitedGpus {
+  FreeIndex free;                            // free GPUs of each node
+  IdVector<GpuTypeId, std::uint32_t> sizes;  // GPUs of the largest idle node of each type
+};
+// Returns the GPUs that the job's tasks can use beside the gangs that have taken `room`. O(nodes).
+LimitedGpus limited_gpus(const Cluster& cluster, const FreeIndex& free, const TaskRoom& room,
+                         JobId job, std::uint32_t task_gpus);
+
+// Returns true if take_gang() finds such a gang in `free`, if the largest idle nodes of each type have `sizes` GPUs for
+// it. REQUIRES: as take_gang().
+bool has_place(Placement placement, const Cluster& cluster, FreeIndex free,
+               const IdVector<GpuTypeId, std::uint32_t>& sizes, GangAsked asked, TypeMask types);
 
 // Gives `job` its present or last gang in the world, if those GPUs are free in the draft. Returns
 // false, without a change, if they are not or there is no such gang. O(slices). REQUIRES: the job

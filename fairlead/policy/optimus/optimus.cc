@@ -11,6 +11,7 @@
 #include "fairlead/model/levels.h"
 #include "fairlead/model/step.h"
 #include "fairlead/policy/kit/class_queue.h"
+#include "fairlead/policy/kit/free_for.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/optimus/estimates.h"
 #include "fairlead/policy/optimus/shares.h"
@@ -100,24 +101,24 @@ ElasticJob smallest_gang(const View& view, JobId job) {
 // evenly over as few nodes as can take it; this is the rule of the implementation in Sia's artefact
 // (SOSP 2023). Returns false, without a change, if they have too little room together for the job's
 // tasks.
-bool place_freest(const Cluster& cluster, Plan& plan, JobId job, GpuTypeId type,
-                  std::uint32_t gpus) {
+bool place_freest(const View& view, Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
   if (plan.is_pinned(job)) return plan.place_pinned(job);
+  FreeFor free(view, plan, job);
   const auto take = [&](NodeRange range) {
     std::uint32_t left = gpus;
     while (left > 0) {
-      const NodeId node = plan.free().freest(type, range);
+      const NodeId node = free.index().freest(type, range);
       const std::uint32_t usable =
-          node.is_none() ? 0 : whole_tasks(plan.free().on(node), plan.task_gpus(job));
+          node.is_none() ? 0 : whole_tasks(free.index().on(node), plan.task_gpus(job));
       if (usable == 0) break;
       const std::uint32_t taken = std::min(left, usable);
-      plan.take(node, taken);
+      free.take(plan, node, taken);
       left -= taken;
     }
-    if (left > 0) plan.drop();
+    if (left > 0) free.drop(view, plan, job);
     return left == 0;
   };
-  return any_section(cluster, plan.closeness(job), take) && plan.place(job);
+  return any_section(view.cluster, plan.closeness(job), take) && plan.place(job);
 }
 
 void Optimus::decide(const View& view, Plan& plan) {
@@ -172,7 +173,7 @@ void Optimus::offer_idle(const View& view, Plan& plan) {
       best = type;
       fastest = rate;
     }
-    if (best.is_none() || !place_freest(view.cluster, plan, job, best, next->gpus())) {
+    if (best.is_none() || !place_freest(view, plan, job, best, next->gpus())) {
       next->block();
       continue;
     }
@@ -276,14 +277,14 @@ void Optimus::carry_out(const View& view, Plan& plan) {
 bool Optimus::place_share(const View& view, Plan& plan, std::size_t i) {
   const ElasticJob& share = shares_[i];
   const std::uint32_t room = plan.free().room(share.type, share.task_gpus);
-  if (room >= share.gpus && place_freest(view.cluster, plan, jobs_[i], share.type, share.gpus)) {
+  if (room >= share.gpus && place_freest(view, plan, jobs_[i], share.type, share.gpus)) {
     return true;
   }
   if (share.allocated > 0 && place_back(view.jobs, plan, jobs_[i])) return false;
   const std::uint32_t most = std::min(room, share.gpus);
   for (std::uint32_t gpus = most; gpus >= share.gpus_min; gpus -= share.task_gpus) {
     if (!can_run(view, jobs_[i], share.type, gpus)) continue;
-    if (place_freest(view.cluster, plan, jobs_[i], share.type, gpus)) break;
+    if (place_freest(view, plan, jobs_[i], share.type, gpus)) break;
   }
   return false;
 }

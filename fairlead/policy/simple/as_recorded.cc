@@ -102,17 +102,20 @@ void AsRecorded::make_room(const View& view, Plan& plan, JobId job) {
 bool AsRecorded::empty_a_node(const View& view, Plan& plan, JobId job, NodeId node) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   if (plan.free().capacity(node) < gpus) return false;
+  const auto free_on = [&] {
+    return plan.room().limits(job) ? plan.usable(job, node) : plan.free().on(node);
+  };
   const Plan::Mark mark = plan.mark();
   moved_.clear();
   for (const JobId one : movable_) {
-    const std::uint32_t free = plan.free().on(node);
+    const std::uint32_t free = free_on();
     if (free >= gpus) break;
     const Gang gang = plan.gang(one);
     if (gang.size() != 1 || gang[0].node != node || gang[0].gpus > gpus - free) continue;
     plan.stop(one, StopCause::kMove);
     moved_.push_back(one);
   }
-  if (plan.free().on(node) >= gpus) {
+  if (free_on() >= gpus) {
     plan.take(node, gpus);
     if (plan.place(job) && place_again(view, plan)) return true;
   }

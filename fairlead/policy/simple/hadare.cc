@@ -57,6 +57,7 @@ class HadarE : public Policy {
     std::uint32_t gpus = 1;
     std::uint32_t copies_max = 0;  // 0: no limit
     double remaining_s = 0;        // at speed 1
+    TypeMask fitting = 0;          // types that it can run on and that have a node large enough
     bool is_wide = false;          // larger than every node that it can run on
     std::uint32_t present = 0;     // copies in the world
     double rate = 0;               // rate of its gang in the draft
@@ -77,6 +78,7 @@ class HadarE : public Policy {
   void collect(const View& view, const Plan& plan);
   void find_scores(const View& view, const Plan& plan);
   void share_for_makespan(const View& view, std::vector<double> gpus);
+  TypeMask types_that_fit(const View& view, const Plan& plan, JobId job) const;
   void place_wide(const View& view, Plan& plan);
   void fill(const View& view, Plan& plan, GpuTypeId type);
   bool add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type);
@@ -123,6 +125,24 @@ void HadarE::decide(const View& view, Plan& plan) {
   if (is_round && !plan.free().all_free()) plan.wake_at(round_end_);
 }
 
+// Returns the types that the job can run on, and of which a node is large enough for it.
+TypeMask HadarE::types_that_fit(const View& view, const Plan& plan, JobId job) const {
+  TypeMask fitting = 0;
+  const std::uint32_t gpus = view.jobs.gpus[job];
+  for (GpuTypeId type : ids<GpuTypeId>(types(view))) {
+    if (gpus <= view.cluster.type_node_gpus_max[type]) fitting |= type_bit(type);
+  }
+  if (plan.room().limits(job)) {
+    TypeMask with_room = 0;
+    for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+      if (plan.usable_when_idle(job, node) >= gpus)
+        with_room |= type_bit(view.cluster.node_type[node]);
+    }
+    fitting &= with_room;
+  }
+  return fitting & view.jobs.types[job];
+}
+
 void HadarE::collect(const View& view, const Plan& plan) {
   forks_.clear();
   for (std::span<const JobId> jobs : {view.waiting, view.running}) {
@@ -130,11 +150,8 @@ void HadarE::collect(const View& view, const Plan& plan) {
       Fork fork{.job = job, .gpus = view.jobs.gpus[job]};
       fork.copies_max = copies_max_of(view.jobs.extras_of(job).copies_max);
       fork.remaining_s = to_seconds(view.work.remaining(job));
-      fork.is_wide = true;
-      for (GpuTypeId type : ids<GpuTypeId>(types(view))) {
-        const bool fits = fork.gpus <= view.cluster.type_node_gpus_max[type];
-        if (fits && (view.jobs.types[job] & type_bit(type)) != 0) fork.is_wide = false;
-      }
+      fork.fitting = types_that_fit(view, plan, job);
+      fork.is_wide = fork.fitting == 0;
       fork.present = fork.copies = copies_of(plan.gang(job));
       forks_.push_back(fork);
     }
@@ -144,10 +161,9 @@ void HadarE::collect(const View& view, const Plan& plan) {
   for (std::size_t i = 0; i < forks_.size(); ++i) {
     Fork& fork = forks_[i];
     const Tier tier = fork.is_wide ? view.speed.best_tier(fork.gpus) : tier_on_node(fork.gpus);
+    const TypeMask allowed = fork.is_wide ? view.jobs.types[fork.job] : fork.fitting;
     for (GpuTypeId type : ids<GpuTypeId>(types(view))) {
-      const bool fits = fork.is_wide || fork.gpus <= view.cluster.type_node_gpus_max[type];
-      const bool can_run = (view.jobs.types[fork.job] & type_bit(type)) != 0;
-      if (!fits || !can_run) continue;
+      if ((allowed & type_bit(type)) == 0) continue;
       rate(view, i, type) = view.speed.rate(fork.job, type, fork.gpus, tier)->value();
     }
     for (Gang left = plan.gang(fork.job); !left.empty();) {
@@ -271,7 +287,7 @@ NodeId HadarE::node_for(const View& view, const Plan& plan, const Fork& fork,
                         GpuTypeId type) const {
   const Gang present = plan.gang(fork.job);
   const auto is_open = [&](NodeId node) {
-    return view.cluster.node_type[node] == type && plan.free().on(node) >= fork.gpus &&
+    return view.cluster.node_type[node] == type && plan.usable(fork.job, node) >= fork.gpus &&
            !has_copy_on(present, node);
   };
   if (view.jobs.state[fork.job] == JobState::kRunning) {

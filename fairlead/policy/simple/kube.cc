@@ -76,6 +76,7 @@ class Kube : public Policy {
 
   // State of the present decision.
   std::optional<FreeIndex> free_;  // GPUs that no job has and no pod is bound to
+  TaskRoom room_;                  // other resources, of the same
   std::vector<JobId> active_;
   std::vector<Slice> bound_now_;
   std::vector<std::pair<GangAsked, TypeMask>> full_;  // gangs that found no room
@@ -86,6 +87,7 @@ void Kube::decide(const View& view, Plan& plan) {
   apply_news(view);
   if (view.waiting.empty()) return;
   free_ = plan.free();
+  room_ = plan.room();
   take_bound(view);
   active_.clear();
   for (JobId job : view.waiting) {
@@ -146,6 +148,7 @@ void Kube::take_bound(const View& view) {
     const auto lost = std::erase_if(entry.bound, [&](Slice slice) {
       if (free_->on(slice.node) < slice.gpus) return true;
       free_->take(slice.node, slice.gpus);
+      room_.take(job, slice.node, slice.gpus / view.jobs.task_gpus[job]);
       return false;
     });
     if (lost > 0) entry.where = Where::kActive;
@@ -191,7 +194,10 @@ bool Kube::schedule_pinned(const View& view, Plan& plan, JobId job) {
   const auto is_free = [&](Slice slice) { return free_->on(slice.node) >= slice.gpus; };
   const bool has_room = std::ranges::all_of(view.jobs.last_gang(job), is_free);
   if (!has_room || !plan.place_pinned(job)) return false;
-  for (Slice slice : plan.gang(job)) free_->take(slice.node, slice.gpus);
+  for (Slice slice : plan.gang(job)) {
+    free_->take(slice.node, slice.gpus);
+    room_.take(job, slice.node, slice.gpus / view.jobs.task_gpus[job]);
+  }
   return true;
 }
 
@@ -204,6 +210,7 @@ bool Kube::bind_within(const View& view, JobId job, NodeRange range) {
     const NodeId node = best_node(view, job, range);
     if (node.is_none()) break;
     free_->take(node, pod);
+    room_.take(job, node, 1);
     bound_now_.push_back({.node = node, .gpus = static_cast<std::uint16_t>(pod)});
   }
   if (gpus_of(bound_now_) == jobs.gpus[job]) return true;
@@ -211,12 +218,14 @@ bool Kube::bind_within(const View& view, JobId job, NodeRange range) {
     queue_[job].bound = bound_now_;
     return false;
   }
-  for (; bound_now_.size() > before; bound_now_.pop_back())
+  for (; bound_now_.size() > before; bound_now_.pop_back()) {
     free_->give(bound_now_.back().node, bound_now_.back().gpus);
+    room_.give(job, bound_now_.back().node, 1);
+  }
   return false;
 }
 
-// NodeResourcesFit: returns the first of the nodes with the best score that have room for a pod.
+// NodeResourcesFit, with a score by GPUs alone: returns the first of the nodes with the best score that have room for a pod.
 NodeId Kube::best_node(const View& view, JobId job, NodeRange range) const {
   const std::uint32_t pod = view.jobs.task_gpus[job];
   NodeId best;
@@ -224,7 +233,7 @@ NodeId Kube::best_node(const View& view, JobId job, NodeRange range) const {
   for (std::uint32_t row = range.begin; row < range.end; ++row) {
     const NodeId node(row);
     const bool is_allowed = (view.jobs.types[job] & type_bit(view.cluster.node_type[node])) != 0;
-    if (!is_allowed || free_->on(node) < pod) continue;
+    if (!is_allowed || free_->on(node) < pod || room_.tasks(job, node) == 0) continue;
     const std::int64_t capacity = view.cluster.node_gpus[node];
     const std::int64_t of_node = score(capacity - free_->on(node) + pod, capacity);
     if (of_node <= best_score) continue;

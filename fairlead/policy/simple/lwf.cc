@@ -38,8 +38,8 @@ class Lwf : public QueuePolicy {
   bool start(const View& view, Plan& plan, JobId job) override;
 
  private:
-  bool take_close(const View& view, Plan& plan, GangAsked gang, TypeMask types);
-  bool take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMask types,
+  bool take_close(const View& view, Plan& plan, JobId job, GangAsked gang, TypeMask types);
+  bool take_least_loaded(const View& view, Plan& plan, JobId job, GangAsked gang, TypeMask types,
                          NodeRange range);
   void measure(const View& view, const Plan& plan);
   void add_workload(const View& view, const Plan& plan, JobId job);
@@ -63,9 +63,9 @@ bool Lwf::start(const View& view, Plan& plan, JobId job) {
   } else {
     bool is_taken = false;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-      is_taken = is_taken || take_close(view, plan, gang, types & type_bit(type));
+      is_taken = is_taken || take_close(view, plan, job, gang, types & type_bit(type));
     }
-    if (!is_taken && !(mixes_ && take_close(view, plan, gang, types))) return false;
+    if (!is_taken && !(mixes_ && take_close(view, plan, job, gang, types))) return false;
     if (!plan.place(job)) return false;
   }
   add_workload(view, plan, job);
@@ -74,14 +74,14 @@ bool Lwf::start(const View& view, Plan& plan, JobId job) {
 
 // Takes nothing, and returns false, if there is less room on these types, as near each other as
 // asked.
-bool Lwf::take_close(const View& view, Plan& plan, GangAsked gang, TypeMask types) {
+bool Lwf::take_close(const View& view, Plan& plan, JobId job, GangAsked gang, TypeMask types) {
   if (plan.free().room(types, gang.task_gpus) < gang.gpus) return false;
   return any_section(view.cluster, gang.closeness, [&](NodeRange section) {
-    return take_least_loaded(view, plan, gang, types, section);
+    return take_least_loaded(view, plan, job, gang, types, section);
   });
 }
 
-bool Lwf::take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMask types,
+bool Lwf::take_least_loaded(const View& view, Plan& plan, JobId job, GangAsked gang, TypeMask types,
                             NodeRange range) {
   by_load_.clear();
   for (std::uint32_t row = range.begin; row < range.end; ++row) {
@@ -95,7 +95,7 @@ bool Lwf::take_least_loaded(const View& view, Plan& plan, GangAsked gang, TypeMa
     return of_a != of_b ? of_a < of_b : a < b;
   });
   for (NodeId node : by_load_) {
-    const std::uint32_t usable = whole_tasks(plan.free().on(node), gang.task_gpus);
+    const std::uint32_t usable = plan.usable(job, node);
     const std::uint32_t taken = std::min(gang.gpus, usable);
     if (taken > 0) plan.take(node, taken);
     gang.gpus -= taken;

@@ -1,6 +1,6 @@
 // SenseTime Helios's cluster_log.csv, and Acme's trace_seren.csv and trace_kalos.csv with the same names of columns.
 // Times have no zone and are taken as UTC. If tasks are asked for, a job has one on each of the nodes it ran on
-// (node_num), if that divides its GPUs.
+// (node_num), if that divides its GPUs. cpu_num is for the whole job.
 
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
@@ -9,7 +9,7 @@ namespace fairlead {
 namespace {
 
 struct Columns {
-  CsvReader::Column job, user, gpus, nodes, submit, duration, state;
+  CsvReader::Column job, user, gpus, cpus, nodes, submit, duration, state;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
@@ -21,6 +21,7 @@ Result<Columns> find_columns(CsvReader& csv) {
   return Columns{job,
                  user.value_or(CsvReader::kMissing),
                  gpus,
+                 csv.find("cpu_num"),
                  csv.find("node_num"),
                  submit,
                  duration,
@@ -42,6 +43,7 @@ JobRow row_of(CsvReader& csv, const Columns& at, bool with_tasks) {
   // The other fields of a CPU job do not matter.
   if (row.gpus == 0) return row;
   if (with_tasks) row.task_gpus = task_gpus(csv, at.nodes, row.gpus);
+  row.asks.cpus = thousandths_of_whole(csv.optional_integer(at.cpus));
   row.submit = csv.utc_time(at.submit);
   row.duration = csv.duration(at.duration);
   row.state = csv.text(at.state);

@@ -75,6 +75,9 @@ class ReadRow {
   void read(std::int64_t& number, CsvReader::Column at, const JobRow::Column& column) {
     number = csv_.integer(at, column.min, column.max);
   }
+  void read(Thousandths& number, CsvReader::Column at, const JobRow::Column& column) {
+    number = csv_.thousandths(at, column.max);
+  }
   void read(Time& time, CsvReader::Column at, const JobRow::Column&) { time = csv_.time(at); }
   void read(Duration& length, CsvReader::Column at, const JobRow::Column&) {
     length = csv_.duration(at);

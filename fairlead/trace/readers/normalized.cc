@@ -1,5 +1,5 @@
 // Columns job_id, user or tenant or qos_class, submit_s, num_gpus or num_gpu, duration_s. With gpu_milli, a fraction of
-// a GPU becomes a whole one, and the row counts as repaired. status is only counted; scheduled_time is the start of the
+// a GPU becomes a whole one, and the row counts as repaired. cpu_milli and memory_mib are for the whole job. status is only counted; scheduled_time is the start of the
 // job under the scheduler that ran it.
 
 #include "fairlead/base/parse.h"
@@ -10,7 +10,8 @@ namespace fairlead {
 namespace {
 
 struct Columns {
-  CsvReader::Column job, user, submit, gpus, duration, gpu_milli, status, scheduled;
+  CsvReader::Column job, user, submit, gpus, duration, gpu_milli, cpu_milli, memory_mib, status,
+      scheduled;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
@@ -25,6 +26,8 @@ Result<Columns> find_columns(CsvReader& csv) {
                  gpus,
                  duration,
                  csv.find("gpu_milli"),
+                 csv.find("cpu_milli"),
+                 csv.find("memory_mib"),
                  csv.find("status"),
                  csv.find("scheduled_time")};
 }
@@ -34,6 +37,8 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.id = csv.text(at.job);
   row.user = csv.text(at.user);
   row.gpus = csv.integer(at.gpus, 0, kJobGpusMax);
+  row.asks = {thousandths_of(csv.optional_integer(at.cpu_milli)),
+              gb_of_mb(csv.optional_integer(at.memory_mib))};
   row.submit = csv.time(at.submit);
   row.duration = csv.duration(at.duration);
   row.state = csv.text(at.status);

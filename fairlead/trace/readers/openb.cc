@@ -1,4 +1,4 @@
-// Alibaba openb 2023's pod lists: name, num_gpu, gpu_milli, qos, creation_time, deletion_time,
+// Alibaba openb 2023's pod lists: name, num_gpu, gpu_milli, cpu_milli, memory_mib, qos, creation_time, deletion_time,
 // scheduled_time. Duration: deletion - scheduled_time, or - creation_time.
 //
 // Alibaba's disaggregated DLRM trace of 2025 has the same columns under other names: instance_sn, gpu_request, and
@@ -12,7 +12,7 @@ namespace fairlead {
 namespace {
 
 struct Columns {
-  CsvReader::Column job, user, gpus, gpu_milli, created, scheduled, deleted;
+  CsvReader::Column job, user, gpus, gpu_milli, cpu_milli, memory_mib, created, scheduled, deleted;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
@@ -21,8 +21,15 @@ Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(created, csv.require("creation_time"));
   FL_TRY_ASSIGN(deleted, csv.require("deletion_time"));
   const auto user = csv.require({"qos", "app_name"});
-  return Columns{job,     user.value_or(CsvReader::kMissing), gpus,   csv.find("gpu_milli"),
-                 created, csv.find("scheduled_time"),         deleted};
+  return Columns{job,
+                 user.value_or(CsvReader::kMissing),
+                 gpus,
+                 csv.find("gpu_milli"),
+                 csv.find("cpu_milli"),
+                 csv.find("memory_mib"),
+                 created,
+                 csv.find("scheduled_time"),
+                 deleted};
 }
 
 JobRow row_of(CsvReader& csv, const Columns& at) {
@@ -31,6 +38,8 @@ JobRow row_of(CsvReader& csv, const Columns& at) {
   row.user = csv.text(at.user);
   row.gpus = csv.integer(at.gpus, 0, kJobGpusMax);
   if (row.gpus == 0) return row;
+  row.asks = {thousandths_of(csv.optional_integer(at.cpu_milli)),
+              gb_of_mb(csv.optional_integer(at.memory_mib))};
   row.submit = csv.time(at.created);
   const bool scheduled = !csv.text(at.scheduled).empty();
   if (scheduled) row.logged.start = csv.time(at.scheduled);

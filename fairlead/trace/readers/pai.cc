@@ -1,7 +1,8 @@
 // Alibaba PAI 2020's pai_task_table.csv, with or without header. Each task row is a gang of inst_num
-// instances with plan_gpu percent of a GPU each, rounded up. Submission: start_time, the only time
+// instances with plan_gpu percent of a GPU each, rounded up, plan_cpu percent of a CPU and plan_mem GB. Submission: start_time, the only time
 // before the end that the table has. An instance is a task, if tasks are asked for.
 
+#include "fairlead/base/parse.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
@@ -14,7 +15,7 @@ namespace {
 constexpr std::string_view kFirstColumn = "job_name";
 
 struct Columns {
-  CsvReader::Column job, task, instances, state, start, end, gpu, type;
+  CsvReader::Column job, task, instances, state, start, end, gpu, type, cpu, memory;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
@@ -24,7 +25,16 @@ Result<Columns> find_columns(CsvReader& csv) {
   FL_TRY_ASSIGN(start, csv.require("start_time"));
   FL_TRY_ASSIGN(end, csv.require("end_time"));
   FL_TRY_ASSIGN(gpu, csv.require("plan_gpu"));
-  return Columns{job, task, instances, csv.find("status"), start, end, gpu, csv.find("gpu_type")};
+  return Columns{job,
+                 task,
+                 instances,
+                 csv.find("status"),
+                 start,
+                 end,
+                 gpu,
+                 csv.find("gpu_type"),
+                 csv.find("plan_cpu"),
+                 csv.find("plan_mem")};
 }
 
 class PaiRows {
@@ -45,6 +55,9 @@ class PaiRows {
     if (percent > 0 && instance_gpus * 100 > percent) row.repaired = "fractional GPU rounded up";
     row.gpus = csv_.integer(at_.instances, 1, kJobGpusMax);
     const std::int64_t each = csv_.bad() ? 1 : static_cast<std::int64_t>(instance_gpus);
+    const CpuMemory of_each{thousandths(csv_.text(at_.cpu), 10),
+                            thousandths(csv_.text(at_.memory), 1000)};
+    row.asks = of_each.times(row.gpus);
     row.gpus *= each;
     if (with_tasks_ && each > 0) row.task_gpus = each;
     // The tables call a mix of older types MISC.
@@ -59,6 +72,13 @@ class PaiRows {
   }
 
  private:
+  // Returns thousandths of a number of units that are worth that many; 0 if there is no number.
+  static Thousandths thousandths(std::string_view text, double unit) {
+    const double amount = parse_number(text).value_or(0) * unit;
+    const bool is_sound = amount >= 1 && amount <= static_cast<double>(kThousandthsMax);
+    return {is_sound ? std::llround(amount) : 0};
+  }
+
   CsvReader& csv_;
   const Columns at_;
   const bool with_tasks_;

@@ -5,7 +5,7 @@
 // times (SLURM_TIME_FORMAT=%s). A job counts with its running time, however it ended. State, if present, is the end;
 // without it, jobs that still run count as well (leave them out by sacct --state). Two rows of one id are two runs of a
 // job that was requeued. Start, TimelimitRaw or Timelimit, Priority and Partition are kept for policies that stand for
-// Slurm; the type in ReqTRES, Partition and Constraints are where the job may run.
+// Slurm; ReqTRES, else AllocTRES, ReqCPUS and ReqMem have its CPUs and memory; the type in ReqTRES, Partition and Constraints are where the job may run.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/input/civil_time.h"
@@ -26,7 +26,8 @@ constexpr std::string_view kNeeds = "JobID,User,Submit,ElapsedRaw,AllocTRES,Stat
 
 struct Columns {
   CsvReader::Column job, user, submit, elapsed_raw, elapsed, allocated, requested, allocated_gres,
-      requested_gres, nodes, state, start, end, limit_raw, limit, priority, partition, features;
+      requested_gres, cpus, memory, nodes, state, start, end, limit_raw, limit, priority, partition,
+      features;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
@@ -44,6 +45,8 @@ Result<Columns> find_columns(CsvReader& csv) {
                  csv.find("ReqTRES"),
                  csv.find("AllocGRES"),
                  csv.find("ReqGRES"),
+                 csv.require({"ReqCPUS", "AllocCPUS", "NCPUS"}).value_or(CsvReader::kMissing),
+                 csv.find("ReqMem"),
                  csv.find("NNodes"),
                  csv.find("State"),
                  csv.find("Start"),
@@ -75,6 +78,7 @@ class SacctRows {
     row.gpus = gpus.either().count();
     if (row.gpus == 0 || csv_.bad()) return row;
     row.task_gpus = with_tasks_ ? gpus.task_gpus() : 1;
+    row.asks = asks_of(gpus);
     row.gpu_type = gpus.either().type;
     row.user = csv_.text(at_.user);
     row.submit = submitted();
@@ -112,6 +116,23 @@ class SacctRows {
     const Parsed<std::int64_t> nodes = parse_integer(csv_.text(at_.nodes));
     if (nodes && *nodes > 0) gpus.allocated.nodes = *nodes;
     return gpus;
+  }
+
+  // Returns the amounts in the lists, else those in columns of their own. ReqMem may be for each node or CPU: "4Gn", "4Gc".
+  CpuMemory asks_of(const SlurmJobGpus& gpus) const {
+    CpuMemory asks = gpus.asks();
+    const std::int64_t cpus = parse_integer(csv_.text(at_.cpus)).value_or(0);
+    if (asks.cpus.value == 0) asks.cpus = thousandths_of_whole(cpus);
+    if (asks.memory_gb.value > 0) return asks;
+    std::string_view memory = csv_.text(at_.memory);
+    const bool is_of_each = memory.ends_with('n') || memory.ends_with('c');
+    const std::int64_t nodes =
+        std::max<std::int64_t>({gpus.requested.nodes, gpus.allocated.nodes, 1});
+    const std::int64_t times = memory.ends_with('n') ? nodes : cpus;
+    if (is_of_each) memory.remove_suffix(1);
+    const CpuMemory each{{}, slurm_memory(memory)};
+    asks.memory_gb = is_of_each ? each.times(times).memory_gb : each.memory_gb;
+    return asks;
   }
 
   // Reads the first column that has a list.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace fairlead {
 namespace {
@@ -14,11 +15,26 @@ namespace {
 void add_resource(std::string_view name, std::string_view amount, SlurmGpus& gpus) {
   const Parsed<std::int64_t> count = parse_integer(amount);
   if (name == "node") gpus.nodes = count.value_or(0);
+  if (name == "cpu") gpus.other.cpus = thousandths_of_whole(count.value_or(0));
+  if (name == "mem") gpus.other.memory_gb = slurm_memory(amount);
   if (!name.starts_with("gres/")) return;
   gpus.add(name.substr(std::string_view("gres/").size()), count.value_or(-1));
 }
 
 }  // namespace
+
+Thousandths slurm_memory(std::string_view text) {
+  constexpr std::string_view kUnits = "KMGTP";
+  constexpr double kMb = 1000.0 / 1024;  // thousandths of a GB
+  const std::size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
+  if (unit != kUnits.npos) text.remove_suffix(1);
+  const double number = parse_number(text).value_or(0);
+  const double amount =
+      number * kMb * std::pow(1024, unit == kUnits.npos ? 0 : static_cast<double>(unit) - 1);
+  return amount >= 1 && amount <= static_cast<double>(kThousandthsMax)
+             ? Thousandths{std::llround(std::floor(amount))}
+             : Thousandths{};
+}
 
 SlurmGpus slurm_gpus(std::string_view resources) {
   SlurmGpus gpus;
@@ -47,6 +63,12 @@ SlurmGpus slurm_gres(std::string_view resources) {
     gpus.add(count ? one.substr(0, colon) : one, count.value_or(1));
   }
   return gpus;
+}
+
+CpuMemory SlurmJobGpus::asks() const {
+  const auto first = [](Thousandths one, Thousandths other) { return one.value > 0 ? one : other; };
+  return {first(requested.other.cpus, allocated.other.cpus),
+          first(requested.other.memory_gb, allocated.other.memory_gb)};
 }
 
 std::int64_t SlurmJobGpus::task_gpus() const {

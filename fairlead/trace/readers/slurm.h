@@ -19,6 +19,7 @@ struct SlurmGpus {
   std::int64_t typed = 0;
   std::string_view type;   // if there is just one
   std::int64_t nodes = 0;  // "node=2"; 0: unknown
+  CpuMemory other{};       // "cpu=16,mem=64G"
   bool bad = false;
   bool cut = false;  // the list ends before its end
 
@@ -27,6 +28,9 @@ struct SlurmGpus {
   // not count.
   void add(std::string_view name, std::int64_t amount);
 };
+
+// Returns an amount of memory, "64G", "187.50G" or "4000M"; without a unit it is in MB. Not stated if it is none.
+Thousandths slurm_memory(std::string_view text);
 
 // Returns the GPUs of such a list.
 SlurmGpus slurm_gpus(std::string_view resources);
@@ -40,6 +44,8 @@ struct SlurmJobGpus {
   bool has_requested = false;
   bool has_allocated = false;
 
+  // Returns the CPUs and memory that the job asked for; an amount that is not in the request is the allocated one.
+  CpuMemory asks() const;
   const SlurmGpus& either() const { return has_allocated ? allocated : requested; }
   // Returns the GPUs of each of its nodes, if all nodes have as many; 1 if not, or if that is unknown. REQUIRES:
   // either() has GPUs.

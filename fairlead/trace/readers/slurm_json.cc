@@ -51,6 +51,9 @@ SlurmGpus gpus_of(const json& list) {
   for (const json& one : list) {
     const json& name = member(one, "name");
     if (text(member(one, "type")) == "node") gpus.nodes = number(member(one, "count")).value_or(0);
+    const std::int64_t count = number(member(one, "count")).value_or(0);
+    if (text(member(one, "type")) == "cpu") gpus.other.cpus = thousandths_of_whole(count);
+    if (text(member(one, "type")) == "mem") gpus.other.memory_gb = gb_of_mb(count);
     if (text(member(one, "type")) != "gres" || !name.is_string()) continue;
     gpus.add(name.get_ref<const std::string&>(), number(member(one, "count")).value_or(-1));
   }
@@ -102,6 +105,7 @@ class SlurmJobs {
          .user = user,
          .gpus = of_job.count(),
          .task_gpus = builder_.with_tasks() ? gpus.task_gpus() : 1,
+         .asks = gpus.asks(),
          .submit = {*submitted * 1000},
          .duration = seconds(*elapsed),
          .gpu_type = of_job.type,

@@ -42,6 +42,8 @@ enum Field : std::size_t {
   kTimeLimit,
   kPriority,
   kPartition,
+  kCpus,
+  kMemory,
   kFields,
 };
 
@@ -70,6 +72,8 @@ constexpr std::array<FieldSpec, kFields> kSpecs = {{
     {"time_limit", " timelimit walltime reqtime requestedtime maxruntime ", true},
     {"priority", " priority "},
     {"partition", " partition queue "},
+    {"cpus", " cpus ncpus numcpus reqcpus alloccpus cpunum cpucount "},
+    {"memory_gb", " memorygb memgb "},
 }};
 
 struct Unit {
@@ -327,6 +331,13 @@ class TableRows {
     if (priority && *priority >= -kPriorityMax && *priority <= kPriorityMax)
       row.logged.priority = *priority;
     if (!is_blank(text(kPartition))) row.partition = text(kPartition);
+    row.asks = {amount(kCpus), amount(kMemory)};
+  }
+
+  // Returns a number of an optional field; not stated if it is not understood.
+  Thousandths amount(Field field) {
+    if (is_blank(text(field))) return {};
+    return thousandths_of(parse_units(number_text(field), seconds(1)).value_or(0));
   }
 
   std::int64_t integer(Field field, std::int64_t min, std::int64_t max) {
