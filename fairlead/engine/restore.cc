@@ -83,9 +83,7 @@ void Engine::restore(const Record& record) {
           [&](const record::Started& started) {
             known_.on_start(started.job, jobs_.last_gang(started.job), {});
           },
-          [&](const record::Reported& reported) {
-            known_work_.on_report(reported.job, reported.left);
-          },
+          [&](const record::Reported& what) { known_work_.on_report(what.job, what.left); },
           [&](const record::Carried& carried) {
             known_work_.on_carried(carried.job, carried.done);
           },

@@ -14,7 +14,7 @@ namespace {
 constexpr IntegerBounds kCountBounds = {1, kNodesMax};
 constexpr IntegerBounds kGpusBounds = {1, kNodeGpusMax};
 constexpr IntegerBounds kNicsBounds = {1, 64};
-constexpr RealBounds kAmountBounds = {1e-3, kThousandthsMax / 1000};
+constexpr RealBounds kAmountBounds = {1e-3, static_cast<double>(kThousandthsMax) / 1000};
 constexpr RealBounds kGbpsBounds = {1e-6, 1e6};
 constexpr RealBounds kLatencyBounds = {0, 1e6};
 constexpr RealBounds kOversubscriptionBounds = {1, 1e3};

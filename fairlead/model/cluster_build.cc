@@ -95,6 +95,13 @@ Status check_node(const NodeSpec& node, std::size_t number) {
   return {};
 }
 
+// Sets the links and the stated amounts of the node that was added last.
+void describe_last(const NodeSpec& spec, Cluster& cluster) {
+  const NodeId node(cluster.nodes() - 1);
+  cluster.node_links[node] = spec.links;
+  if (spec.has.is_stated()) cluster.node_has.grow_to(node) = spec.has;
+}
+
 }  // namespace
 
 Result<Cluster> build_cluster(std::string name, Links links, const std::vector<NodeSpec>& nodes,
@@ -135,8 +142,7 @@ Result<Cluster> build_cluster(std::string name, Links links, const std::vector<N
                  .host = host,
                  .rack = numbers.of(spec.rack),
                  .gpus = spec.gpus});
-    cluster.node_links[NodeId(cluster.nodes() - 1)] = spec.links;
-    if (spec.has.is_stated()) cluster.node_has.grow_to(NodeId(cluster.nodes() - 1)) = spec.has;
+    describe_last(spec, cluster);
     cluster.racks[cluster.node_rack[NodeId(cluster.nodes() - 1)]] = tree->rack(spec.rack);
     Nics& nics = cluster.host_nics[host];
     if (spec.nics.count > 0)

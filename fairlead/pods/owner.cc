@@ -203,13 +203,29 @@ void take_wishes(const std::vector<const Pod*>& pods, Owner& owner) {
   owner.is_preemptible = !is_pinned && (is_free || come_again);
 }
 
+// Returns the number of pods that the pods of a gang state, or else their PodGroup. Error: it is not known, or the pods
+// differ.
+Result<std::uint32_t> stated_size(std::string_view gang, std::string_view group,
+                                  const std::vector<const Pod*>& pods, std::uint32_t group_size) {
+  std::vector<std::uint32_t> sizes;
+  for (const Pod* pod : pods)
+    sizes.push_back(pod->gang_size == 0 && !group.empty() ? group_size : pod->gang_size);
+  const auto [least, most] = std::ranges::minmax(sizes);
+  if (most == 0) {
+    const bool has_group = std::ranges::any_of(
+        pod_group_kinds(), [&](const OwnerKind& kind) { return group.starts_with(kind.mark); });
+    return input_error("the number of pods of its gang {} is not known: it needs {}{}", gang,
+                       has_group ? "its PodGroup, or " : "", size_mark_of(group));
+  }
+  if (least == most) return most;
+  return input_error("its pods state different numbers of pods in the gang ({})",
+                     size_mark_of(group));
+}
+
 }  // namespace
 
 Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*>& pods,
                             std::uint32_t group_size) {
-  const auto size_of = [&](const Pod* pod) {
-    return pod->gang_size == 0 && !pod->group.empty() ? group_size : pod->gang_size;
-  };
   const Pod& first = **std::ranges::min_element(pods, {}, [](const Pod* pod) { return pod->name; });
   Owner owner{
       .key = key,
@@ -220,18 +236,10 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
       .version = {}};
   FL_TRY_ASSIGN(found, count(pods, owner));
   const bool is_alone = first.group.empty() && (first.owner.empty() || first.gang_size == 0);
-  const std::uint32_t size = is_alone ? 1 : size_of(&first);
-  if (!is_alone && std::ranges::all_of(pods, [&](const Pod* pod) { return size_of(pod) == 0; })) {
-    const bool has_group = std::ranges::any_of(pod_group_kinds(), [&](const OwnerKind& kind) {
-      return first.group.starts_with(kind.mark);
-    });
-    return input_error("the number of pods of its gang {} is not known: it needs {}{}", owner.name,
-                       has_group ? "its PodGroup, or " : "", size_mark_of(first.group));
-  }
-  for (const Pod* pod : pods) {
-    if (is_alone || (size_of(pod) == size && size > 0)) continue;
-    return input_error("its pods state different numbers of pods in the gang ({})",
-                       size_mark_of(first.group));
+  std::uint32_t size = 1;
+  if (!is_alone) {
+    FL_TRY_ASSIGN(stated, stated_size(owner.name, first.group, pods, group_size));
+    size = stated;
   }
   owner.is_complete = found.all >= size;
   if (owner.pod_gpus == 0 && (owner.is_complete || is_alone)) {
