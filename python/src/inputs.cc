@@ -22,7 +22,9 @@ nb::object& class_of(Error::Kind kind) {
 }
 
 // Returns a number in thousandths: of a second, of a CPU.
-std::int64_t thousandths_in(nb::handle value) { return std::llround(nb::cast<double>(value) * 1000); }
+std::int64_t thousandths_in(nb::handle value) {
+  return std::llround(nb::cast<double>(value) * 1000);
+}
 
 // Puts a value into the field of a row that is the column of that name.
 class SetField {
