@@ -69,8 +69,8 @@ class Agent {
     CallId call = 0;  // its report, on its way
     Time retry;       // no report before
     int failures = 0;
-    Time
-        progress_told{};  // its last report of progress, or the first look at one of an earlier agent
+    // The time of its last report of progress, or of the first look at one of an earlier agent.
+    Time progress_told{};
   };
 
   void on_pod(const ReflectedChange& change);

@@ -29,7 +29,8 @@ class PodOutput {
     bool is_new = false;   // the container was started again: these are the first lines
     bool has_gap = false;  // lines before these were left out
   };
-  // Returns the text since the last call, at most the last kOutputBytesMax of the file. O(bytes + files of the folder).
+  // Returns the text since the last call, at most the last 16 kOutputBytesMax of the file. O(bytes + files of the
+  // folder).
   Text read();
 
  private:

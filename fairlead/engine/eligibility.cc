@@ -41,30 +41,25 @@ std::string_view refusal_by_cluster(const Cluster& cluster, GangAsked gang, Type
   return {};
 }
 
-// Returns why no policy could run it for lack of a resource other than GPUs.
-std::string_view refusal_by_resource(TaskResource scarcest) {
-  switch (scarcest) {
-    case TaskResource::kCpu:
-      return "it needs more CPU than the nodes have on which it may run";
-    case TaskResource::kMemory:
-      return "it needs more memory than the nodes have on which it may run";
-    case TaskResource::kOther:
-      break;
-  }
-  return "it needs more of a resource than the nodes have on which it may run";
-}
+// The reasons for a rejection for lack of a resource other than GPUs.
+struct ResourceRefusals {
+  std::string_view of_cluster;  // no policy could run the job
+  std::string_view of_policy;   // its policy never runs it
+};
 
-// Returns why its policy never runs it for lack of such a resource.
-std::string_view refusal_by_policy(TaskResource scarcest) {
+ResourceRefusals refusals_by(TaskResource scarcest) {
   switch (scarcest) {
     case TaskResource::kCpu:
-      return "its policy finds no place for it on nodes with enough CPU";
+      return {"it needs more CPU than the nodes have on which it may run",
+              "its policy finds no place for it on nodes with enough CPU"};
     case TaskResource::kMemory:
-      return "its policy finds no place for it on nodes with enough memory";
+      return {"it needs more memory than the nodes have on which it may run",
+              "its policy finds no place for it on nodes with enough memory"};
     case TaskResource::kOther:
       break;
   }
-  return "its policy finds no place for it on nodes with enough of a resource";
+  return {"it needs more of a resource than the nodes have on which it may run",
+          "its policy finds no place for it on nodes with enough of a resource"};
 }
 
 }  // namespace
@@ -139,12 +134,12 @@ Eligibility::Answer Eligibility::limited_answer(Answer answer, const Class& aske
     if (has_gpus && !has_room(only)) one_type &= ~only;
   }
   if (one_type != 0) answer.types = one_type;
-  const TaskResource scarcest = room.scarcest(job, all, asked.task_gpus);
+  const ResourceRefusals refusals = refusals_by(room.scarcest(job, all, asked.task_gpus));
   if (!has_room(answer.types)) {
-    answer.refusal = refusal_by_resource(scarcest);
+    answer.refusal = refusals.of_cluster;
   } else if (policy.traits() != nullptr &&
              !why_never_placed(*policy.traits(), cluster, gang, answer.types, idle).empty()) {
-    answer.refusal = refusal_by_policy(scarcest);
+    answer.refusal = refusals.of_policy;
   }
   return answer;
 }

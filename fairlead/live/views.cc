@@ -53,6 +53,8 @@ json seconds_or_null(Duration time) {
   return time.ms == 0 ? json(nullptr) : json(to_seconds(time));
 }
 
+json number_or_null(std::uint32_t number) { return number == 0 ? json(nullptr) : json(number); }
+
 // Returns the GPUs of one slice by their numbers on its host.
 json numbers_of(std::uint32_t first, std::uint64_t mask) {
   json numbers = json::array();
@@ -188,32 +190,31 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
   const bool is_over = !jobs.is_here(id);
   const json exit_code =
       jobs.state[id] == JobState::kFinished ? json(0) : number_after(entry.reason, "exit code ");
-  json view = {
-      {"id", id.row()},
-      {"name", tables.names[id]},
-      {"user", tables.users.names[jobs.user[id]]},
-      {"model", jobs.model[id].is_none() ? "" : tables.models[jobs.model[id]]},
-      {"gpus", jobs.gpus[id]},
-      {"state", state_text()},
-      {"submitted_unix_ms", backend.unix_ms(jobs.arrival[id])},
-      {"since_unix_ms", backend.unix_ms(entry.since)},
-      {"finished_unix_ms", is_over ? json(backend.unix_ms(entry.done)) : json(nullptr)},
-      {"gpu_s", gpu_seconds(jobs.attained(id, now))},
-      {"on", std::move(on)},
-      {"restarts", entry.restarts()},
-      {"reason", reason_of(entry, facts)},
-      {"exit_code", exit_code},
-      {"signal", number_after(entry.reason, "signal ")},
-      {"declared_s", seconds_or_null(entry.declared)},
-      {"gpu_memory_mb", facts.gpu_memory_mb > 0 ? json(facts.gpu_memory_mb) : json(nullptr)},
-      {"limit_s", seconds_or_null(facts.limit)},
-      {"priority", facts.priority},
-      {"notify", facts.notify},
-      {"retries_left", left},
-      {"idle_s", seconds_or_null(facts.idle)},
-      {"progress", progress_of(facts)},
-      {"speed", speed_of(facts)},
-      {"moves", !jobs.keeps_no_work(id)}};
+  json view = {{"id", id.row()},
+               {"name", tables.names[id]},
+               {"user", tables.users.names[jobs.user[id]]},
+               {"model", jobs.model[id].is_none() ? "" : tables.models[jobs.model[id]]},
+               {"gpus", jobs.gpus[id]},
+               {"state", state_text()},
+               {"submitted_unix_ms", backend.unix_ms(jobs.arrival[id])},
+               {"since_unix_ms", backend.unix_ms(entry.since)},
+               {"finished_unix_ms", is_over ? json(backend.unix_ms(entry.done)) : json(nullptr)},
+               {"gpu_s", gpu_seconds(jobs.attained(id, now))},
+               {"on", std::move(on)},
+               {"restarts", entry.restarts()},
+               {"reason", reason_of(entry, facts)},
+               {"exit_code", exit_code},
+               {"signal", number_after(entry.reason, "signal ")},
+               {"declared_s", seconds_or_null(entry.declared)},
+               {"gpu_memory_mb", number_or_null(facts.gpu_memory_mb)},
+               {"limit_s", seconds_or_null(facts.limit)},
+               {"priority", facts.priority},
+               {"notify", facts.notify},
+               {"retries_left", left},
+               {"idle_s", seconds_or_null(facts.idle)},
+               {"progress", progress_of(facts)},
+               {"speed", speed_of(facts)},
+               {"moves", !jobs.keeps_no_work(id)}};
   const JobExtras extras = jobs.extras_of(id);
   JobExtras::each(extras, [&](const char* name, auto value, const auto&) { view[name] = value; });
   return view;
@@ -252,7 +253,7 @@ json Views::users(Time now) const {
                     {"gpu_s", gpu_seconds(sum.served + book.served(user))},
                     {"entitled_gpus", entitled[user]},
                     {"held_gpus", sum.allocated},
-                    {"max_gpus", most > 0 ? json(most) : json(nullptr)},
+                    {"max_gpus", number_or_null(most)},
                     {"jobs_waiting", sum.waiting},
                     {"jobs_running", sum.running}});
   }

@@ -39,8 +39,8 @@ std::uint32_t size_of(const std::string& text) {
       std::clamp<std::int64_t>(parse_integer(text).value_or(0), 0, 1'000'000));
 }
 
-// Returns the gang that the marks of another scheduler, or of a LeaderWorkerSet, name. An owner of a known kind has its own size, so such marks
-// count only without one.
+// Returns the gang that the marks of another scheduler, or of a LeaderWorkerSet, name. An owner of a known kind has its
+// own size, so such marks count only without one.
 std::string foreign_group_of(const Json& metadata) {
   const std::string& set = text_at(metadata, {"labels", kLeaderWorkerSet});
   if (const std::string& index = text_at(metadata, {"labels", kLeaderWorkerGroup});

@@ -59,10 +59,9 @@ void add_resources(const Cluster& cluster, const Workload& workload, bool ignore
     assumed.resources = "CPU and memory do not limit: no job states its own";
     assumed.resources_jobs = all;
   } else {
-    assumed.resources = fmt::format(
-        "CPU and memory limit placements, on {} of {} nodes and for {} of {} jobs; others state "
-        "none",
-        nodes, cluster.nodes(), with, all);
+    assumed.resources =
+        fmt::format("CPU and memory limit placements, on {} of {} nodes and for {} of {} jobs",
+                    nodes, cluster.nodes(), with, all);
     assumed.resources_jobs = with;
   }
 }
