@@ -12,6 +12,7 @@ Needs a GPU, its driver from 570 on, and PyTorch or JAX. Prints
 Source of the calls: CUDA driver API, Checkpointing (cuCheckpointProcess*)."""
 
 import argparse
+import atexit
 import ctypes
 import os
 import pathlib
@@ -31,7 +32,8 @@ os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 os.environ["XLA_FLAGS"] = "--xla_gpu_deterministic_ops=true"
 import jax, jax.numpy as jnp
 gb, steps = float(sys.argv[1]), int(sys.argv[2])
-ballast = jax.random.bits(jax.random.key(7), (int(gb * 1e9 / 4),), "uint32")
+parts = max(1, int(gb * 1e9 / 4) >> 28)
+ballast = [jax.random.bits(jax.random.key(i), (int(gb * 1e9 / 4) // parts,), "uint32") for i in range(parts)]
 key = jax.random.key(1)
 w = jax.random.normal(key, (1024, 1024)) * 0.02
 @jax.jit
@@ -45,7 +47,7 @@ for step in range(steps):
     w, loss = train(w, part)
     if step % (steps // 40) == 0:
         print("loss", float(loss).hex(), flush=True)
-print("sum", int(ballast.sum()), flush=True)
+print("sum", sum(int(part.sum()) for part in ballast), flush=True)
 """
 
 
@@ -98,6 +100,7 @@ class Job:
         self.program = subprocess.Popen([sys.executable, *script, str(gb), str(steps)], text=True,
                                         stdout=subprocess.PIPE, env=environment)
         self.lines = []
+        atexit.register(self.kill)
 
     @property
     def pid(self):
@@ -204,7 +207,12 @@ def take_turns(driver, framework, fraction, swaps, steps):
     return results[0] == results[1] == alone
 
 
+def end(number, frame):
+    sys.exit(128 + number)  # so that the jobs are killed
+
+
 def main():
+    signal.signal(signal.SIGTERM, end)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gb", default="1,4,16", help="sizes of the jobs that leave and return; empty: none")
     parser.add_argument("--fraction", type=float, default=0.7, help="of the GPU's memory, for each of two jobs; 0: none")

@@ -42,6 +42,7 @@ GpuLook Gpus::look(std::span<const std::string> names,
   for (std::uint32_t gpu = 0; gpu < names.size(); ++gpu) {
     look.errors.push_back(nvml_->error(names[gpu]));
     look.busy_percent.push_back(nvml_->busy_percent(names[gpu]).value_or(-1));
+    look.power_w.push_back(nvml_->power_w(names[gpu]).value_or(-1));
     look.memory.push_back(nvml_->memory(names[gpu]).value_or(GpuMemory()));
     if (!sees_all) continue;
     std::vector<pid_t> pids = nvml_->processes(names[gpu]).value_or(std::vector<pid_t>());

@@ -112,6 +112,7 @@ struct GpuLook {
   std::vector<int> busy_percent;        // by GPU of the machine, in the last moment; -1: not known
   std::vector<std::string> errors;      // by GPU: the driver's error; empty: none
   std::vector<GpuMemory> memory;        // by GPU
+  std::vector<int> power_w;             // by GPU; -1: not known
 };
 
 // Observations of a task; the texts are its user's.

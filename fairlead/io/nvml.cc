@@ -87,6 +87,7 @@ class Library : public Nvml {
     find("nvmlDeviceGetComputeRunningProcesses_v3", processes_) ||
         find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);
     find("nvmlDeviceGetUtilizationRates", utilization_);
+    find("nvmlDeviceGetPowerUsage", power_);
     find("nvmlDeviceGetMemoryInfo", memory_);
     find("nvmlDeviceGetRemappedRows", remapped_);
     if (const int status = init_(); status != kSuccess)
@@ -141,6 +142,17 @@ class Library : public Nvml {
     return static_cast<int>(rates.gpu);
   }
 
+  std::optional<int> power_w(const std::string& uuid) override {
+    constexpr unsigned kMilliwatts = 1000;
+    Device device = nullptr;
+    unsigned milliwatts = 0;
+    if (power_ == nullptr || by_uuid_(uuid.c_str(), &device) != kSuccess ||
+        power_(device, &milliwatts) != kSuccess) {
+      return std::nullopt;
+    }
+    return static_cast<int>(milliwatts / kMilliwatts);
+  }
+
   std::optional<GpuMemory> memory(const std::string& uuid) override {
     constexpr unsigned long long kMb = 1'000'000;
     Device device = nullptr;
@@ -191,6 +203,7 @@ class Library : public Nvml {
   int (*uuid_)(Device, char*, unsigned) = nullptr;
   int (*processes_)(Device, unsigned*, void*) = nullptr;  // fills ProcessInfo rows; may be missing
   int (*utilization_)(Device, void*) = nullptr;           // fills a Utilization; may be missing
+  int (*power_)(Device, unsigned*) = nullptr;             // may be missing
   int (*memory_)(Device, void*) = nullptr;                // fills a Memory; may be missing
   // Drivers before 450 have no such function.
   int (*remapped_)(Device, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;

@@ -34,6 +34,8 @@ class Nvml {
   // Returns the percentage of the last moment (a second or less) in which a GPU computed. Nothing: the driver does not
   // report it.
   virtual std::optional<int> busy_percent(const std::string& uuid) = 0;
+  // Returns the watts that a GPU draws. Nothing: the driver does not report it.
+  virtual std::optional<int> power_w(const std::string& uuid) = 0;
   // Nothing: the driver does not report it.
   virtual std::optional<GpuMemory> memory(const std::string& uuid) = 0;
   // Returns why a GPU is out of service: the driver does not list it, or has an error for it. Empty: it is in service.

@@ -62,13 +62,17 @@ TEST_F(NvmlTest, NamesTheGpusInTheirOrder) {
   EXPECT_EQ(gpus[1].uuid, "GPU-b");
 }
 
-TEST_F(NvmlTest, TellsWhichProcessesComputeOnAGpuAndHowBusyItIs) {
-  say("gpu GPU-a 0 A\ngpu GPU-b 87 B\nprocess GPU-b 4242\nprocess GPU-b 77\n");
+TEST_F(NvmlTest, ReportsProcessesLoadAndPowerOfAGpu) {
+  say("gpu GPU-a 0 A\ngpu GPU-b 87 B\nprocess GPU-b 4242\nprocess GPU-b 77\n"
+      "power GPU-b 312500\n");
   const auto nvml = load();
   EXPECT_EQ(nvml->processes("GPU-a"), std::vector<pid_t>());
   EXPECT_EQ(nvml->processes("GPU-b"), (std::vector<pid_t>{4242, 77}));
   EXPECT_EQ(nvml->busy_percent("GPU-a"), 0);
   EXPECT_EQ(nvml->busy_percent("GPU-b"), 87);
+  EXPECT_EQ(nvml->power_w("GPU-a"), 0);
+  EXPECT_EQ(nvml->power_w("GPU-b"), 312);
+  EXPECT_EQ(nvml->power_w("GPU-c"), std::nullopt);
   EXPECT_EQ(nvml->processes("GPU-c"), std::nullopt);
   EXPECT_EQ(nvml->busy_percent("GPU-c"), std::nullopt);
 }

@@ -347,7 +347,8 @@ TaskReports SimIo::reports(TaskId task, std::uint64_t output_from) {
   using OnTerm = SimWork::OnTerm;
   const OnTerm on_term = found != nullptr ? found->work.on_term : OnTerm::kDie;
   const bool is_silent = found != nullptr && found->work.is_silent;
-  std::string progress = tasks_.progress(now_, task);
+  const bool is_mute = found != nullptr && found->work.is_mute;
+  const std::string progress = is_mute ? std::string() : tasks_.progress(now_, task);
   return {.progress = is_silent ? std::string() : progress,
           .steps = is_silent ? progress : std::string(),
           .output_begin = output_from,

@@ -21,7 +21,8 @@ class SimMachine {
   void set_gpus(std::uint32_t count) {
     report_ = {.busy_percent = std::vector<int>(count, -1),
                .errors{count, ""},
-               .memory = std::vector<GpuMemory>(count)};
+               .memory = std::vector<GpuMemory>(count),
+               .power_w = std::vector<int>(count, -1)};
   }
   // Returns the number of GPUs with a driver.
   std::size_t gpus() const { return report_.busy_percent.size(); }

@@ -4,6 +4,7 @@
 //   gpu UUID BUSY_PERCENT NAME...   a GPU, in order
 //   process UUID PID                that computes on it
 //   memory UUID TOTAL USED          of the GPU, in bytes; without, 16 GiB of which none is used
+//   power UUID MILLIWATTS           that it draws; without, none
 //   remap UUID                      a row of its memory could not be remapped
 //   fail FUNCTION CODE [UUID]       the function returns that error, for that GPU or for all
 //
@@ -33,6 +34,7 @@ struct Gpu {
   bool has_bad_memory = false;
   unsigned long long memory = 1ULL << 34;
   unsigned long long used_memory = 0;
+  unsigned milliwatts = 0;
   std::vector<unsigned> pids;
 };
 
@@ -58,6 +60,7 @@ struct Driver {
 void describe(const std::string& what, std::istream& words, Gpu& gpu) {
   if (what == "process") words >> gpu.pids.emplace_back();
   if (what == "memory") words >> gpu.memory >> gpu.used_memory;
+  if (what == "power") words >> gpu.milliwatts;
   if (what == "remap") gpu.has_bad_memory = true;
 }
 
@@ -75,7 +78,7 @@ Driver driver() {
       words >> gpu.busy >> std::ws;
       std::getline(words, gpu.name);
       now.gpus.push_back(gpu);
-    } else if (what == "process" || what == "memory" || what == "remap") {
+    } else if (what == "process" || what == "memory" || what == "power" || what == "remap") {
       for (Gpu& gpu : now.gpus)
         if (gpu.uuid == first) describe(what, words, gpu);
     } else if (what == "fail") {
@@ -203,6 +206,14 @@ int nvmlDeviceGetRemappedRows(void* device, unsigned* corrected, unsigned* uncor
   *corrected = *uncorrected = *pending = 0;
   *failed = gpu->has_bad_memory ? 1 : 0;
   return now.failure_of("nvmlDeviceGetRemappedRows", gpu->uuid);
+}
+
+int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  if (gpu == nullptr) return kInvalidArgument;
+  *milliwatts = gpu->milliwatts;
+  return now.failure_of("nvmlDeviceGetPowerUsage", gpu->uuid);
 }
 
 int nvmlDeviceGetUtilizationRates(void* device, void* rates) {

@@ -59,6 +59,12 @@ class BackendFacts {
       std::string_view sensor_text{};  // "its optimizer steps"
     };
     std::optional<Speed> speed{};  // as measured
+    // The load of its GPUs since its processes started, a weak sign of speed.
+    struct Load {
+      double busy_percent = 0;          // the mean over looks at the driver
+      std::optional<double> power_w{};  // of one GPU, the same mean
+    };
+    std::optional<Load> load{};
   };
   virtual JobFacts of(JobId, Time /*now*/) const { return {}; }
   // Returns the processes on GPUs that belong to no job, by GPU. A backend that knows any has one host.

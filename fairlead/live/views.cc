@@ -49,6 +49,12 @@ json speed_of(const BackendFacts::JobFacts& facts) {
           {"sensor", facts.speed->sensor}};
 }
 
+json load_of(const BackendFacts::JobFacts& facts) {
+  if (!facts.load) return nullptr;
+  return {{"busy_percent", facts.load->busy_percent},
+          {"power_w", facts.load->power_w ? json(*facts.load->power_w) : json(nullptr)}};
+}
+
 json seconds_or_null(Duration time) {
   return time.ms == 0 ? json(nullptr) : json(to_seconds(time));
 }
@@ -214,6 +220,7 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
                {"idle_s", seconds_or_null(facts.idle)},
                {"progress", progress_of(facts)},
                {"speed", speed_of(facts)},
+               {"load", load_of(facts)},
                {"moves", !jobs.keeps_no_work(id)}};
   const JobExtras extras = jobs.extras_of(id);
   JobExtras::each(extras, [&](const char* name, auto value, const auto&) { view[name] = value; });

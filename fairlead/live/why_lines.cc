@@ -174,7 +174,11 @@ class Why {
     if (jobs.is_pinned(job_)) pinned_line();
     if (facts_.idle.ms > 0)
       lines_.push_back(fmt::format("Its GPUs have been idle for {} min.", facts_.idle.ms / 60'000));
-    if (facts_.speed) speed_line(*facts_.speed);
+    if (facts_.speed) {
+      speed_line(*facts_.speed);
+    } else if (facts_.load) {
+      load_line(*facts_.load);
+    }
     if (facts_.gpu_memory_mb > 0)
       lines_.push_back(fmt::format("It needs {:g} GB of the memory of each GPU.",
                                    facts_.gpu_memory_mb / 1000.0));
@@ -199,6 +203,15 @@ class Why {
         fmt::format("speed: {} {}/s, measured from {}",
                     per_s < 100 ? fmt::format("{:.3g}", per_s) : fmt::format("{:.0f}", per_s),
                     speed.unit, speed.sensor_text));
+  }
+
+  void load_line(const BackendFacts::JobFacts::Load& load) {
+    const std::string power =
+        load.power_w ? fmt::format(" and draw {:.0f} W each", *load.power_w) : "";
+    lines_.push_back(
+        fmt::format("speed: not measured; a weak sign, which no policy uses: its GPUs compute "
+                    "{:.0f} % of the time{}",
+                    load.busy_percent, power));
   }
 
   void pinned_line() {

@@ -1,4 +1,4 @@
-// Choices among the GPUs for a start, checks for idle GPUs, and the tasks to judge GPUs by.
+// Choices among the GPUs for a start, the load of jobs' GPUs, checks for idle ones, and the tasks to judge GPUs by.
 
 #include "fairlead/base/time_text.h"
 #include "fairlead/local/local_backend.h"
@@ -8,8 +8,9 @@
 
 namespace fairlead {
 
-// Cancels the jobs that have left their GPUs idle for longer than their users accept.
-void LocalBackend::note_idle(Time now) {
+// Adds the load of their GPUs to the tasks that work. Cancels the jobs that have left their GPUs idle for longer than
+// their users accept.
+void LocalBackend::note_load(Time now) {
   const std::span<const int> busy_percent = gpus_.busy_percent();
   const auto is_idle = [&](std::uint32_t gpu) {
     return gpu < busy_percent.size() && busy_percent[gpu] == 0;
@@ -17,6 +18,10 @@ void LocalBackend::note_idle(Time now) {
   for (auto& [id, job] : jobs_) {
     if (!job.task || !job.task->works) continue;
     Task& task = *job.task;
+    for (const std::uint32_t gpu : task.gpus) {
+      if (gpu < busy_percent.size())  // no stand-in
+        task.sensors.add_load(busy_percent[gpu], gpus_.power_w()[gpu]);
+    }
     if (!std::ranges::all_of(task.gpus, is_idle)) {
       task.idle_since = Time::never();
     } else if (task.idle_since == Time::never()) {

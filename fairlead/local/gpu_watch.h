@@ -37,6 +37,7 @@ class GpuWatch {
   Time deadline() const;
   // Returns the time of the last look at the driver, and its report by GPU; empty: no driver can report.
   std::span<const int> busy_percent() const { return look_.busy_percent; }
+  std::span<const int> power_w() const { return look_.power_w; }
   std::span<const GpuMemory> memory() const { return look_.memory; }
   // Returns the largest memory of a GPU of each type, in 10^6 bytes; 0: not known.
   IdVector<GpuTypeId, std::uint32_t> memory_mb_of_types() const;

@@ -358,7 +358,7 @@ void LocalBackend::on_time(Time now, Time instant) {
   conditions_.update(now);
   if (!conditions_.disk()) disk_ = conditions_.disk();
   gpus_.on_time(now);
-  if (gpus_.has_looked_at(now)) note_idle(now);
+  if (gpus_.has_looked_at(now)) note_load(now);
   if (now >= next_look_) look(now);
   for (JobId id : leaving_) {
     Task& task = *jobs_.at(id).task;

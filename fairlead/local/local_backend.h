@@ -163,7 +163,7 @@ class LocalBackend : public RecordSink {
   std::vector<std::string> environment(JobId id, const Job& job) const;
   bool are_free(std::span<const std::uint32_t> gpus, JobId for_job) const;
   void set_works(Time now, JobId id, Task& task, bool works);
-  void note_idle(Time now);
+  void note_load(Time now);
   GpuBlame::Try try_of(JobId id, const Task& task) const;
   void look(Time now);
   void look_at(Time now, JobId id, Job& job);

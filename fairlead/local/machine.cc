@@ -127,6 +127,11 @@ FirstGpus first_gpus(const Cluster& cluster) {
   return first;
 }
 
+NodeId node_of(const FirstGpus& first, std::uint32_t gpu) {
+  const auto after = std::upper_bound(first.begin(), first.end(), gpu);
+  return NodeId(static_cast<std::size_t>(after - first.begin() - 1));
+}
+
 std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
                                         std::span<const std::uint64_t> gpu_masks) {
   std::vector<std::uint32_t> gpus;

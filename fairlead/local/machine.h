@@ -35,6 +35,8 @@ struct Machine {
 // The first number of each node's GPUs: a machine numbers its GPUs node by node.
 using FirstGpus = IdVector<NodeId, std::uint32_t>;  // by node; last: the number of all GPUs
 FirstGpus first_gpus(const Cluster& cluster);
+// Returns the node of a GPU. O(log nodes). REQUIRES: the machine has the GPU.
+NodeId node_of(const FirstGpus& first, std::uint32_t gpu);
 std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
                                         std::span<const std::uint64_t> gpu_masks);
 

@@ -31,6 +31,11 @@ void Sensors::look(Time now, const TaskReports& reports) {
   output_.read(now, reports.output_begin, reports.output);
 }
 
+void Sensors::add_load(int busy_percent, int power_w) {
+  driver_load_.busy_percent.add(busy_percent);
+  driver_load_.power_w.add(power_w);
+}
+
 std::optional<double> Sensors::rate(Sensor sensor) const {
   const std::optional<double> rate = sensor == Sensor::kReports ? reports_.rate()
                                      : sensor == Sensor::kHook  ? hook_.rate()

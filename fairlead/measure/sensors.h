@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fairlead/io/io.h"
+#include "fairlead/measure/driver_load.h"
 #include "fairlead/measure/meter.h"
 #include "fairlead/measure/output_meter.h"
 
@@ -39,6 +40,9 @@ class Sensors {
   // Returns the speed by the best sensor that has measured one.
   std::optional<Speed> speed() const;
   std::optional<double> rate(Sensor sensor) const;
+  // Adds a look of the driver at one of its GPUs. The load is never a speed.
+  void add_load(int busy_percent, int power_w);
+  const DriverLoad& driver_load() const { return driver_load_; }
 
   struct Done {
     Progress progress;
@@ -56,6 +60,7 @@ class Sensors {
 
   Meter reports_, hook_;
   OutputMeter output_;
+  DriverLoad driver_load_;
 };
 
 }  // namespace fairlead

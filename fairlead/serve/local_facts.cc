@@ -27,6 +27,9 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
     facts.progress = {
         .done = done->progress.done, .total = done->progress.total, .unit_per_s = done->unit_per_s};
   }
+  if (const auto busy_percent = sensors->driver_load().busy_percent.value()) {
+    facts.load = {.busy_percent = *busy_percent, .power_w = sensors->driver_load().power_w.value()};
+  }
   if (auto speed = sensors->speed()) {
     facts.speed = {.unit_per_s = speed->unit_per_s,
                    .unit = std::move(speed->unit),

@@ -110,6 +110,30 @@ TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
   EXPECT_EQ(daemon.state(idle), "running");
 }
 
+TEST(Server, AJobThatNothingMeasuresHasTheLoadOfItsGpusAsAWeakSign) {
+  SimDaemon daemon("gandiva-fair", "1xV100,1xK80@0.25");
+  daemon.io.machine().set_gpus(2);
+  daemon.fail(Outage::kDaemon);
+  GpuLook& report = daemon.io.machine().gpu_report();
+  report.busy_percent = {80, 100};
+  report.power_w = {210, -1};
+  const std::size_t mute = daemon.submit({"work", "6000000", "mute"});
+  const std::size_t measured = daemon.submit({"work", "6000000"});
+  daemon.run_to(100);
+  const auto load_of = [&](std::size_t job) {
+    return daemon.job(job)["load"]["busy_percent"].get<double>();
+  };
+  EXPECT_NEAR(load_of(mute) + load_of(measured), 180, 1e-9);
+  EXPECT_EQ(daemon.job(mute)["speed"], nullptr);
+  const auto why = [&](std::size_t job) {
+    return daemon.ask("GET", fmt::format("/v1/jobs/{}/why", job)).body;
+  };
+  EXPECT_NE(why(mute).find("a weak sign, which no policy uses"), std::string::npos) << why(mute);
+  EXPECT_EQ(why(measured).find("weak sign"), std::string::npos) << why(measured);
+  const nlohmann::json models = nlohmann::json::parse(daemon.ask("GET", "/v1/models").body);
+  EXPECT_EQ(models["models"].size(), 1U) << models;
+}
+
 TEST(Server, AJobThatLeavesItsGpusIdleTooLongIsCancelledIfItsUserSaysSo) {
   SimDaemon daemon("fifo", "2xV100");
   daemon.io.machine().set_gpus(2);

@@ -120,5 +120,46 @@ TEST(Server, NoneOfTwoHundredDrawnJobsBeginsAgainUnderTheDefault) {
   EXPECT_GT(saving, 0);
 }
 
+// Returns the mean seconds from submission to end of 200 drawn jobs under the default. Half of them or all save their
+// work. `power`: hundredths of the power with which speeds follow the GPU's.
+double mean_jct_s(std::uint64_t seed, int gap_s, int power, bool all_save) {
+  constexpr int kJobs = 200;
+  SimDaemon daemon("fairlead:resident=true,copies=0,notes=true", "4xV100,4xK80@0.25");
+  Rng rng(seed);
+  for (int i = 0; i < kJobs; ++i) {
+    std::vector<std::string> command = {"work", std::to_string(20'000 + rng.below(200'000)),
+                                        "power=" + std::to_string(power)};
+    if (rng.below(2) == 0 || all_save) command.emplace_back("term=checkpoint:100");
+    const int gpus = 1 << rng.below(3);
+    daemon.submit(command, gpus, rng.below(2) == 0 ? kAnn : kBob);
+    daemon.run_to((i + 1) * gap_s);
+  }
+  daemon.run_to(100'000);
+  double sum_ms = 0;
+  for (std::size_t i = 0; i < kJobs; ++i) {
+    const nlohmann::json job = daemon.job(i);
+    sum_ms += job["finished_unix_ms"].get<double>() - job["submitted_unix_ms"].get<double>();
+  }
+  return sum_ms / (1000 * kJobs);
+}
+
+// The ratios at each load are properties of the test (--gtest_output=json); docs/checkpoints.md has them.
+TEST(Server, JobsThatDoNotSaveTheirWorkCostTheMeanLittle) {
+  constexpr int kSeeds = 5;
+  for (const int power : {0, 100}) {
+    const std::array<int, 3> gaps_s = {5, 60, 100};
+    double sum = 0;
+    for (const int gap_s : gaps_s) {
+      double ratios = 0;
+      for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
+        ratios += mean_jct_s(seed, gap_s, power, false) / mean_jct_s(seed, gap_s, power, true);
+      RecordProperty(fmt::format("power_{}_gap_{}", power, gap_s),
+                     fmt::format("{:.3f}", ratios / kSeeds));
+      sum += ratios / kSeeds;
+    }
+    EXPECT_LE(sum / gaps_s.size(), 1.05) << "power " << power;
+  }
+}
+
 }  // namespace
 }  // namespace fairlead
