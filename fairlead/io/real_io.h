@@ -21,6 +21,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace fairlead {
 
@@ -45,6 +46,8 @@ class RealIo : public Io {
 
   // Returns whether tasks are cgroups. If not, leftovers of a task whose shim was killed stay unknown.
   virtual bool uses_cgroups() const = 0;
+  // Returns a sentence for each limit of tasks that this process may not set.
+  virtual std::vector<std::string> missing_limits() const = 0;
 };
 
 }  // namespace fairlead

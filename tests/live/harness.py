@@ -176,6 +176,7 @@ class Daemon:
         if self.is_up():
             self.kill()
         groups = {task.cgroup for task in self.tasks() if task.cgroup}
+        limits = {group for task in self.tasks() for group in task.limit_groups}
         for task in self.tasks():
             with contextlib.suppress(OSError):
                 os.kill(task.shim, signal.SIGUSR2)
@@ -191,7 +192,10 @@ class Daemon:
             with contextlib.suppress(OSError, AssertionError):
                 until(lambda: "populated 0" in pathlib.Path(group, "cgroup.events").read_text(), 5)
                 os.rmdir(group)
-        for group in {os.path.dirname(group) for group in groups}:
+        for group in limits:
+            with contextlib.suppress(OSError):
+                os.rmdir(group)
+        for group in {os.path.dirname(group) for group in groups | limits}:
             with contextlib.suppress(OSError):
                 os.rmdir(group)
         self.log.close()
@@ -303,6 +307,7 @@ class Task:
         self.job = int(folder.name.split(".")[0])
         mark = (folder / "shim").read_text().split("\n")
         self.shim, self.cgroup = int(mark[1]), mark[3]
+        self.limit_groups = [group for group in mark[4:] if group]
         self.was_asked = (folder / "asked").exists()
 
     def descendants(self):
