@@ -87,7 +87,7 @@ bool bind(int command, const Descriptor& group, const Descriptor& program) {
   attributes.target_fd = static_cast<std::uint32_t>(group.get());
   attributes.attach_bpf_fd = static_cast<std::uint32_t>(program.get());
   attributes.attach_type = BPF_CGROUP_DEVICE;
-  attributes.attach_flags = BPF_F_ALLOW_MULTI;
+  attributes.attach_flags = command == BPF_PROG_ATTACH ? BPF_F_ALLOW_MULTI : 0;
   return call_bpf(command, attributes) == 0;
 }
 
