@@ -187,8 +187,11 @@ Status serve(const CLI::App& app, const Flags& flags) {
   const std::string gpus = gpus_text(machine);
   options.has_gpus = flags.nodes.empty();
   FL_TRY_ASSIGN(io, RealIo::open(options));
-  for (const std::string& missing : io->missing_limits())
-    fmt::print(stderr, "fairlead: {}\n", missing);
+  if (const auto missing = io->missing_limits(); !missing.empty()) {
+    fmt::print(stderr,
+               "fairlead: jobs are not limited in {}: this needs root, and cgroups that limit it\n",
+               fmt::join(missing, ", "));
+  }
   ServeOptions given{.machine = std::move(machine),
                      .policy = flags.policy,
                      .seed = flags.seed,

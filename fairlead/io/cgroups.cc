@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -155,7 +156,17 @@ std::vector<shim::Process> processes_of_cgroup(const std::string& group) {
 }
 
 void kill_cgroup(const std::string& group) {
-  if (write_cgroup(group + "/cgroup.kill", "1")) await_event(group, "populated 0");
+  if (try_write_cgroup(group + "/cgroup.kill", "1") == 0) {
+    await_event(group, "populated 0");
+    return;
+  }
+  for (int i = 0; i < kLimitMs; ++i) {
+    std::vector<shim::Process> left = processes_of_cgroup(group);
+    std::erase_if(left, [](const shim::Process& process) { return process.has_ended(); });
+    if (left.empty()) return;
+    for (const shim::Process& process : left) shim::send_signal(process, SIGKILL);
+    ::poll(nullptr, 0, 1);
+  }
 }
 
 void remove_cgroup(const std::string& group) {

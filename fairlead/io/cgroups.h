@@ -30,7 +30,8 @@ Status thaw_cgroup(const std::string& group);
 bool is_cgroup_frozen(const std::string& group);
 // Returns the processes of the group. Processes of its subgroups are left out.
 std::vector<shim::Process> processes_of_cgroup(const std::string& group);
-// Ends all processes, and returns once none is left, or they take long.
+// Ends all processes, and returns once none is left, or they take long. In a group of cgroup v1, or before Linux 5.14, it
+// kills them one by one.
 void kill_cgroup(const std::string& group);
 // Removes a group and its subgroups. A group that contains processes stays.
 void remove_cgroup(const std::string& group);

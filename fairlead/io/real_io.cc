@@ -274,15 +274,9 @@ std::optional<IoEvent> Machine::handle(const Epoll::Ready& ready) {
 
 std::vector<std::string> Machine::missing_limits() const {
   std::vector<std::string> missing;
-  if (!limits_.has_memory())
-    missing.push_back(
-        "jobs may use more memory than they state (--mem): there is no cgroup with memory limits");
-  if (!limits_.has_cpu())
-    missing.push_back(
-        "jobs may use more processors than they state (--cpus): there is no cgroup with processor "
-        "limits");
-  if (gpus_ && !limits_.has_devices())
-    missing.push_back("jobs can open the GPUs of others: there is no cgroup with device limits");
+  if (!limits_.has_memory()) missing.emplace_back("memory (--mem)");
+  if (!limits_.has_cpu()) missing.emplace_back("processors (--cpus)");
+  if (gpus_ && !limits_.has_devices()) missing.emplace_back("the devices of GPUs");
   return missing;
 }
 

@@ -2,6 +2,7 @@
 
 #include "fairlead/io/testing_real_io.h"
 #include "fairlead/shim/files.h"
+#include "fairlead/shim/processes.h"
 
 #include <csignal>
 #include <filesystem>
@@ -82,6 +83,21 @@ TEST_P(LimitedTasksTest, GroupsOfATaskThatDoesNotStartAreRemoved) {
     const auto other = std::filesystem::path(group).parent_path() / "7.1";
     EXPECT_FALSE(std::filesystem::exists(other)) << other;
   }
+}
+
+TEST_P(LimitedTasksTest, LeftoversOfATaskWhoseShimWasKilledAreEnded) {
+  const Fifo parent(fifo().path() + ".shim");
+  start(
+      limited("setsid sh -c 'echo $$ > $FIFO; while :; do sleep 1000; done' & "
+              "echo $PPID > $FIFO.shim; wait"));
+  const pid_t leftover = std::stoi(fifo().line());
+  const std::vector<std::string> made = groups();
+  ASSERT_EQ(::kill(std::stoi(parent.line()), SIGKILL), 0);
+  EXPECT_FALSE(next().end.is_known);
+  const auto left = shim::find_process(leftover);
+  EXPECT_TRUE(!left || left->has_ended());
+  io_->forget(id(1));
+  for (const std::string& group : made) EXPECT_FALSE(std::filesystem::exists(group)) << group;
 }
 
 TEST_P(LimitedTasksTest, TheCommandIsInTheGroupsFromTheStart) {

@@ -262,6 +262,7 @@ TaskEnd TaskProcesses::end_of(TaskId task, const Groups& groups) const {
                              std::ranges::any_of(groups.limits, has_run_out_of_memory)};
   }
   if (!groups.cgroup.empty()) kill_cgroup(groups.cgroup);
+  for (const std::string& group : groups.limits) kill_cgroup(group);
   return {.is_known = false};
 }
 

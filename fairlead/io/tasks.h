@@ -1,8 +1,8 @@
 // The processes of jobs: a shim for each task (fairlead/shim), which outlives the daemon.
 //
 // If this process may use the kernel's cgroups, a task is one cgroup, and is frozen and ended as one. Otherwise its
-// processes are found below its shim and stopped by SIGSTOP, one by one. Leftovers of a task whose shim was killed are
-// not found then. Further groups limit its memory, processors and devices (io/limit_groups.h).
+// processes are found below its shim and stopped by SIGSTOP, one by one. Further groups limit its memory, processors and
+// devices (io/limit_groups.h). Without any group, leftovers of a task whose shim was killed are not found.
 #pragma once
 
 #include "fairlead/base/result.h"
