@@ -5,6 +5,7 @@ no such signal, they poll within a bound (`until`). No test relies on a pause.
 """
 
 import contextlib
+import glob
 import http.client
 import json
 import os
@@ -195,11 +196,18 @@ class Daemon:
         for group in limits:
             with contextlib.suppress(OSError):
                 os.rmdir(group)
-        for group in {os.path.dirname(group) for group in groups | limits}:
+        for place in self.cgroups():
             with contextlib.suppress(OSError):
-                os.rmdir(group)
+                os.rmdir(place)
         self.log.close()
         shutil.rmtree(self.base, ignore_errors=True)
+
+    def cgroups(self):
+        """Returns the folders of its tasks' cgroups, in each hierarchy."""
+        with contextlib.suppress(OSError):
+            name = f"{(self.folder / 'began').read_text().strip()}.{self.folder.stat().st_ino}"
+            return glob.glob(f"/sys/fs/cgroup/**/fairlead/{name}", recursive=True)
+        return []
 
     # Its clients.
 

@@ -51,12 +51,18 @@ class Limited(LiveTest):
                     used[pid] = int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
         return used
 
-    def processors_of(self, live, jobs, seconds=4):
-        """Returns the number of processors that each job had in the mean of so many seconds."""
-        start, before = time.monotonic(), [sum(self.used_s(live, job).values()) for job in jobs]
-        until(lambda: time.monotonic() - start > seconds, 60)
-        after = [sum(self.used_s(live, job).values()) for job in jobs]
-        return [(now - then) / (time.monotonic() - start) for then, now in zip(before, after)]
+    def processors_of(self, live, jobs, used_s=3):
+        """Returns the mean number of processors that each job had, until they had so much time on them together."""
+        def used():
+            return [sum(self.used_s(live, job).values()) for job in jobs]
+        start, before = time.monotonic(), used()
+        until(lambda: sum(used()) - sum(before) > used_s, 120, "the jobs have had processors")
+        return [(now - then) / (time.monotonic() - start) for then, now in zip(before, used())]
+
+    @staticmethod
+    def is_calm():
+        """Returns whether other work leaves processors to jobs; else weights and quotas cannot be measured."""
+        return os.getloadavg()[0] < len(os.sched_getaffinity(0))
 
     def end_all(self, live, jobs):
         for job in jobs:
@@ -189,22 +195,25 @@ class MemoryTest(Limited):
 @unittest.skipUnless(IS_ROOT and can_limit("cpu"), "no cgroups here that limit processors")
 class ProcessorsTest(Limited):
     def test_jobs_have_the_processors_that_they_state(self):
+        is_calm = self.is_calm()
         live = self.daemon("2xV100", "fifo")
         jobs = [self.burn(live, 2, uid=uid, cpus=0.5) for uid in (ANN, BOB)]
         for had in self.processors_of(live, jobs):
             Figures.add("limits", "processors of a job with --cpus 0.5", round(had, 2), "0.5")
             self.assertLess(had, 0.55)
-            if os.getloadavg()[0] < len(os.sched_getaffinity(0)):  # nothing else takes them
+            if is_calm:
                 self.assertGreater(had, 0.4)
         self.end_all(live, jobs)
 
     def test_busy_processors_are_shared_by_gpus(self):
+        is_calm = self.is_calm()
         live = self.daemon("4xV100", "fifo")
         cpus = len(os.sched_getaffinity(0))
         jobs = [self.burn(live, cpus, uid=ANN, gpus=3), self.burn(live, 4 * cpus, uid=BOB, gpus=1)]
         three, one = self.processors_of(live, jobs)
         Figures.add("limits", "processor time of a job with 3 GPUs / with 1 GPU and 4 times the processes", round(three / one, 2), "3")
-        self.assertGreater(three / one, 2)
+        if is_calm:
+            self.assertGreater(three / one, 2)
         self.end_all(live, jobs)
 
 
