@@ -14,9 +14,10 @@ from harness import IS_ROOT, Figures, LiveTest, Settings, until
 ANN, BOB = 65534, 64321
 NVIDIA = 195  # major number of NVIDIA's devices
 
-# Computes in so many processes.
+# Computes in so many processes, on the processors named.
 BURN = """
 import os, sys
+if sys.argv[2:]: os.sched_setaffinity(0, map(int, sys.argv[2:]))
 for _ in range(int(sys.argv[1]) - 1):
     if os.fork() == 0: break
 while True: pass
@@ -36,9 +37,9 @@ def can_limit(controller):
 
 
 class Limited(LiveTest):
-    def burn(self, live, processes, **more):
-        """Submits a job that computes in so many processes, and returns it once they do."""
-        job = live.submit(["python3", "-c", BURN, str(processes)], **more)
+    def burn(self, live, processes, on=(), **more):
+        """Submits a job that computes in so many processes, and returns it once they do. `on`: processors; none: all."""
+        job = live.submit(["python3", "-c", BURN, str(processes), *map(str, on)], **more)
         until(lambda: sum(used > 0.05 for used in self.used_s(live, job).values()) == processes, 60, "they compute")
         return job
 
@@ -61,7 +62,7 @@ class Limited(LiveTest):
 
     @staticmethod
     def is_calm():
-        """Returns whether other work leaves processors to jobs; else weights and quotas cannot be measured."""
+        """Returns whether other work leaves processors to jobs; else they may have less than their quota."""
         return os.getloadavg()[0] < len(os.sched_getaffinity(0))
 
     def end_all(self, live, jobs):
@@ -196,9 +197,13 @@ class MemoryTest(Limited):
 class ProcessorsTest(Limited):
     def test_jobs_have_the_processors_that_they_state(self):
         is_calm = self.is_calm()
-        live = self.daemon("2xV100", "fifo")
-        jobs = [self.burn(live, 2, uid=uid, cpus=0.5) for uid in (ANN, BOB)]
-        for had in self.processors_of(live, jobs):
+        live = self.daemon("3xV100", "fifo")
+        jobs = [self.burn(live, 2, uid=uid, cpus=cpus) for uid, cpus in ((ANN, 0.04), (ANN, 0.5), (BOB, 0.5))]
+        small, *halves = self.processors_of(live, jobs)
+        Figures.add("limits", "processors of a job with --cpus 0.04", round(small, 3), "0.04")
+        self.assertLess(small, 0.048)
+        self.assertGreater(small, 0.02)  # no other work leaves it less
+        for had in halves:
             Figures.add("limits", "processors of a job with --cpus 0.5", round(had, 2), "0.5")
             self.assertLess(had, 0.55)
             if is_calm:
@@ -206,14 +211,12 @@ class ProcessorsTest(Limited):
         self.end_all(live, jobs)
 
     def test_busy_processors_are_shared_by_gpus(self):
-        is_calm = self.is_calm()
         live = self.daemon("4xV100", "fifo")
-        cpus = len(os.sched_getaffinity(0))
-        jobs = [self.burn(live, cpus, uid=ANN, gpus=3), self.burn(live, 4 * cpus, uid=BOB, gpus=1)]
+        one_processor = [min(os.sched_getaffinity(0))]  # weights count on each processor
+        jobs = [self.burn(live, 1, one_processor, uid=ANN, gpus=3), self.burn(live, 4, one_processor, uid=BOB, gpus=1)]
         three, one = self.processors_of(live, jobs)
         Figures.add("limits", "processor time of a job with 3 GPUs / with 1 GPU and 4 times the processes", round(three / one, 2), "3")
-        if is_calm:
-            self.assertGreater(three / one, 2)
+        self.assertGreater(three / one, 2)
         self.end_all(live, jobs)
 
 
