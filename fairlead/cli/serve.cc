@@ -103,6 +103,7 @@ Result<Machine> machine_of(const Flags& flags) {
   auto machine = flags.nodes.empty() ? nvidia_machine(kNvmlLibrary, flags.node_gpus)
                                      : stand_in_machine(flags.nodes, flags.node_gpus);
   if (machine) {
+    machine->host = host_size();
     FL_TRY(serve_only(flags.gpus, *machine));
     return machine;
   }
@@ -186,6 +187,11 @@ Status serve(const CLI::App& app, const Flags& flags) {
   const std::string gpus = gpus_text(machine);
   options.has_gpus = flags.nodes.empty();
   FL_TRY_ASSIGN(io, RealIo::open(options));
+  if (const auto missing = io->missing_limits(); !missing.empty()) {
+    fmt::print(stderr,
+               "fairlead: jobs are not limited in {}: this needs root, and cgroups that limit it\n",
+               fmt::join(missing, ", "));
+  }
   ServeOptions given{.machine = std::move(machine),
                      .policy = flags.policy,
                      .seed = flags.seed,

@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <optional>
 #include <sys/stat.h>
+#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -36,7 +37,7 @@ struct Flags {
   std::int64_t processes = 1;
   std::int64_t retries = 0;
   std::vector<std::string> types;
-  std::string copies, moves, gpu_mem;
+  std::string copies, moves, gpu_mem, mem, cpus;
   std::vector<std::string> after, after_ok;
   TaskFlags tasks{};  // `submit` alone
   std::int64_t round_steps = 0;
@@ -95,6 +96,14 @@ void add_flags(CLI::App& app, Flags& flags) {
                  "memory that it needs of each GPU, like 20G or 500M; it then takes turns only "
                  "with jobs beside which it fits")
       ->type_name("SIZE");
+  app.add_option("--mem", flags.mem,
+                 "memory of the machine that it may have, like 32G or 500M; it starts once that is "
+                 "left, and is ended if it needs more (default: no limit)")
+      ->type_name("SIZE");
+  app.add_option("--cpus", flags.cpus,
+                 "processors that it may use at once, like 4 or 0.5 (default: all, in proportion "
+                 "to its GPUs while they are busy)")
+      ->type_name("N");
   app.add_option("--processes", flags.processes,
                  "copies of the command, each with a RANK of its own (default: 1)")
       ->check(at_least(1))
@@ -204,15 +213,22 @@ Status put_spans(const Flags& flags, json& request) {
   return {};
 }
 
-// Puts the memory of each GPU. G is 10^9 bytes, as in the names of GPUs.
-Status put_gpu_memory(const Flags& flags, json& request) {
-  if (flags.gpu_mem.empty()) return {};
-  const char unit = flags.gpu_mem.back();
-  const auto number =
-      parse_number(std::string_view(flags.gpu_mem).substr(0, flags.gpu_mem.size() - 1));
-  const bool is_size = (unit == 'G' || unit == 'M') && number && *number > 0 && *number < 1e6;
-  if (!is_size) return input_error("--gpu-mem: like 20G or 500M: {}", flags.gpu_mem);
-  request["gpu_memory_mb"] = std::llround(std::ceil(unit == 'G' ? *number * 1000 : *number));
+// Puts the memory of each GPU and of the machine, and the processors. G is 10^9 bytes, as in the names of GPUs.
+Status put_sizes(const Flags& flags, json& request) {
+  for (const auto& [flag, field, text] : {std::tuple("--gpu-mem", "gpu_memory_mb", &flags.gpu_mem),
+                                          {"--mem", "memory_mb", &flags.mem}}) {
+    if (text->empty()) continue;
+    const char unit = text->back();
+    const auto number = parse_number(std::string_view(*text).substr(0, text->size() - 1));
+    const bool is_size = (unit == 'G' || unit == 'M') && number && *number > 0 && *number < 1e6;
+    if (!is_size) return input_error("{}: like 20G or 500M: {}", flag, *text);
+    request[field] = std::llround(std::ceil(unit == 'G' ? *number * 1000 : *number));
+  }
+  if (flags.cpus.empty()) return {};
+  const auto cpus = parse_number(flags.cpus);
+  if (!cpus || !(*cpus >= 0.01 && *cpus <= 1e5))
+    return input_error("--cpus: a number from 0.01, like 4 or 0.5: {}", flags.cpus);
+  request["cpus"] = *cpus;
   return {};
 }
 
@@ -237,7 +253,7 @@ Status put_values(const Flags& flags, json& request) {
   put_texts(flags, request);
   FL_TRY(put_moves(flags, request));
   FL_TRY(put_spans(flags, request));
-  return put_gpu_memory(flags, request);
+  return put_sizes(flags, request);
 }
 
 Result<std::string> present_folder() {

@@ -3,7 +3,9 @@
 #include "fairlead/io/descriptor.h"
 #include "fairlead/shim/files.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -19,13 +21,6 @@ namespace {
 
 // Processes that wait for a device freeze and end late; chosen: a long time for a GPU's driver.
 constexpr int kLimitMs = 2000;
-
-Status write_to(const std::string& path, std::string_view text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file.is_open() || !shim::write_all(file.get(), text))
-    return run_error("{}: {}", path, std::strerror(errno));
-  return {};
-}
 
 bool says(const std::string& events, std::string_view line) {
   return ("\n" + events).find("\n" + std::string(line) + "\n") != std::string::npos;
@@ -45,22 +40,32 @@ bool await_event(const std::string& group, std::string_view line) {
   }
 }
 
-// Returns the mount points of cgroup2.
-std::vector<std::string> mounts() {
+bool has_item(std::string_view list, std::string_view item) {
+  return fmt::format(",{},", list).find(fmt::format(",{},", item)) != std::string::npos;
+}
+
+// Returns the mount points of cgroup2, or of the hierarchy of a controller of cgroup v1.
+std::vector<std::string> mounts(std::string_view controller) {
   std::vector<std::string> found;
   std::istringstream lines(shim::read_file("/proc/self/mounts").value_or(""));
-  std::string device, folder, type, rest;
-  while (lines >> device >> folder >> type && std::getline(lines, rest)) {
-    if (type == "cgroup2") found.push_back(folder);
+  std::string device, folder, type, options, rest;
+  while (lines >> device >> folder >> type >> options && std::getline(lines, rest)) {
+    const bool is_it =
+        controller.empty() ? type == "cgroup2" : type == "cgroup" && has_item(options, controller);
+    if (is_it) found.push_back(folder);
   }
   return found;
 }
 
 // Returns this process's own group as a path below the mount; "" for the root.
-std::string own_group() {
+std::string own_group(std::string_view controller) {
   std::istringstream lines(shim::read_file("/proc/self/cgroup").value_or(""));
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("0::/") && line != "0::/") return line.substr(3);
+    const std::size_t list = std::min(line.find(':'), line.size() - 1) + 1;
+    const std::size_t path = std::min(line.find(':', list), line.size() - 1) + 1;
+    const std::string_view controllers = std::string_view(line).substr(list, path - list - 1);
+    const bool is_it = controller.empty() ? controllers.empty() : has_item(controllers, controller);
+    if (is_it) return line.substr(path) == "/" ? std::string() : line.substr(path);
   }
   return {};
 }
@@ -77,20 +82,50 @@ bool is_usable(const std::string& parent, const std::string& group) {
   return true;
 }
 
+// Lets the groups of tasks limit memory and processors; false if they cannot.
+bool pass_on_controllers(const std::string& parent, const std::string& group) {
+  for (const char* controller : {"memory", "cpu"}) {
+    for (const std::string& above : {parent, parent + "/fairlead", group}) {
+      const std::string text = fmt::format("+{}", controller);
+      if (!write_cgroup(above + "/cgroup.subtree_control", text)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
+std::vector<std::string> cgroup_parents(std::string_view controller) {
+  const std::string own = own_group(controller);
+  std::vector<std::string> parents;
+  for (const std::string& mount : mounts(controller)) {
+    if (!own.empty()) parents.push_back(mount + own);
+    parents.push_back(mount);
+  }
+  return parents;
+}
+
 std::string find_cgroups(const std::string& name) {
-  const std::string own = own_group();
-  for (const std::string& mount : mounts()) {
-    std::vector<std::string> parents = {mount + own};
-    if (!own.empty()) parents.push_back(mount);
-    for (const std::string& parent : parents) {
+  for (const bool must_limit : {true, false}) {
+    for (const std::string& parent : cgroup_parents("")) {
       std::string group = fmt::format("{}/fairlead/{}", parent, name);
-      if (is_usable(parent, group)) return group;
+      if (is_usable(parent, group) && (!must_limit || pass_on_controllers(parent, group)))
+        return group;
       remove_cgroup(group);
     }
   }
   return {};
+}
+
+int try_write_cgroup(const std::string& file, std::string_view text) {
+  const Descriptor opened(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  return opened.is_open() && shim::write_all(opened.get(), text) ? 0 : errno;
+}
+
+Status write_cgroup(const std::string& file, std::string_view text) {
+  const int error = try_write_cgroup(file, text);
+  if (error == 0) return {};
+  return run_error("{}: {}", file, std::strerror(error));
 }
 
 Status make_cgroup(const std::string& group) {
@@ -100,12 +135,12 @@ Status make_cgroup(const std::string& group) {
 }
 
 Status freeze_cgroup(const std::string& group) {
-  FL_TRY(write_to(group + "/cgroup.freeze", "1"));
+  FL_TRY(write_cgroup(group + "/cgroup.freeze", "1"));
   if (await_event(group, "frozen 1")) return {};
   return run_error("{}: some processes did not freeze within {} s", group, kLimitMs / 1000);
 }
 
-Status thaw_cgroup(const std::string& group) { return write_to(group + "/cgroup.freeze", "0"); }
+Status thaw_cgroup(const std::string& group) { return write_cgroup(group + "/cgroup.freeze", "0"); }
 
 bool is_cgroup_frozen(const std::string& group) {
   return says(shim::read_file(group + "/cgroup.events").value_or(""), "frozen 1");
@@ -121,7 +156,17 @@ std::vector<shim::Process> processes_of_cgroup(const std::string& group) {
 }
 
 void kill_cgroup(const std::string& group) {
-  if (write_to(group + "/cgroup.kill", "1")) await_event(group, "populated 0");
+  if (try_write_cgroup(group + "/cgroup.kill", "1") == 0) {
+    await_event(group, "populated 0");
+    return;
+  }
+  for (int i = 0; i < kLimitMs; ++i) {
+    std::vector<shim::Process> left = processes_of_cgroup(group);
+    std::erase_if(left, [](const shim::Process& process) { return process.has_ended(); });
+    if (left.empty()) return;
+    for (const shim::Process& process : left) shim::send_signal(process, SIGKILL);
+    ::poll(nullptr, 0, 1);
+  }
 }
 
 void remove_cgroup(const std::string& group) {

@@ -12,6 +12,9 @@ namespace {
 // The server of NVIDIA's Multi-Process Service computes for its clients; the clients are counted instead.
 constexpr std::string_view kService = "nvidia-cuda-mps";
 
+// NVIDIA's character devices (Documentation/admin-guide/devices.txt of Linux).
+constexpr std::uint32_t kMajorNumber = 195;
+
 // The first namespace of processes has this number on every machine (PROC_PID_INIT_INO of Linux).
 bool sees_all_processes() {
   constexpr ino_t kFirst = 0xEFFFFFFC;
@@ -60,6 +63,14 @@ GpuLook Gpus::look(std::span<const std::string> names,
     }
   }
   return look;
+}
+
+std::vector<DeviceNumber> Gpus::devices(std::span<const std::string> names) const {
+  std::vector<DeviceNumber> devices;
+  for (const std::string& name : names) {
+    if (const auto number = nvml_->device_number(name)) devices.push_back({kMajorNumber, *number});
+  }
+  return devices;
 }
 
 }  // namespace fairlead

@@ -1,6 +1,7 @@
 // The load of the machine's GPUs by their driver's report, and the processes that cause it.
 #pragma once
 
+#include "fairlead/io/device_program.h"
 #include "fairlead/io/io.h"
 #include "fairlead/io/nvml.h"
 
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace fairlead {
 
@@ -21,6 +23,9 @@ class Gpus {
   // `names`: the UUIDs of the machine's GPUs, in its order. Costs a few milliseconds for each GPU. In a container with
   // its own process numbers no process is reported, because the driver's numbers cannot be found there.
   GpuLook look(std::span<const std::string> names, const std::function<bool(pid_t)>& is_ours) const;
+
+  // Returns the devices of these GPUs. Leaves out GPUs of which the driver does not report it.
+  std::vector<DeviceNumber> devices(std::span<const std::string> names) const;
 
  private:
   explicit Gpus(std::unique_ptr<Nvml> nvml) : nvml_(std::move(nvml)) {}

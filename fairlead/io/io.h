@@ -74,6 +74,11 @@ struct TaskSpec {
   ConnectionId input = 0;
   // The limits of its processes, as far as the daemon may set them; not known: the daemon's.
   ProcessLimits limits{};
+  // The limits of all its processes together, as far as the daemon may set them; 0: none. The system ends processes of a task
+  // that needs more memory (TaskEnd::has_no_memory).
+  std::uint32_t memory_mb = 0;            // 10^6 bytes
+  std::uint32_t cpu_milli = 0;            // thousandths of a processor
+  std::vector<std::string> other_gpus{};  // the driver's names of GPUs that it must not open
 };
 
 struct TaskEnd {
@@ -81,6 +86,7 @@ struct TaskEnd {
   int code = 0;            // exit code of the first process that did not end well, or 0
   int signal = 0;          // that ended it; 0: none
   bool was_asked = false;  // it had been asked to end, and had not ended by itself before
+  bool has_no_memory = false;  // the system ended one of its processes for lack of memory
   friend bool operator==(const TaskEnd&, const TaskEnd&) = default;
 };
 

@@ -90,6 +90,7 @@ class Library : public Nvml {
     find("nvmlDeviceGetPowerUsage", power_);
     find("nvmlDeviceGetMemoryInfo", memory_);
     find("nvmlDeviceGetRemappedRows", remapped_);
+    find("nvmlDeviceGetMinorNumber", minor_);
     if (const int status = init_(); status != kSuccess)
       return input_error("the NVIDIA driver does not answer (NVML error {})", status);
     is_up_ = true;
@@ -165,6 +166,16 @@ class Library : public Nvml {
                      .used_mb = static_cast<std::uint32_t>((memory.used + kMb - 1) / kMb)};
   }
 
+  std::optional<std::uint32_t> device_number(const std::string& uuid) override {
+    Device device = nullptr;
+    unsigned number = 0;
+    if (minor_ == nullptr || by_uuid_(uuid.c_str(), &device) != kSuccess ||
+        minor_(device, &number) != kSuccess) {
+      return std::nullopt;
+    }
+    return number;
+  }
+
   // The memory of a GPU cannot be read if the GPU has fallen off the bus, or must be reset.
   std::string error(const std::string& uuid) override {
     Device device = nullptr;
@@ -205,6 +216,7 @@ class Library : public Nvml {
   int (*utilization_)(Device, void*) = nullptr;           // fills a Utilization; may be missing
   int (*power_)(Device, unsigned*) = nullptr;             // may be missing
   int (*memory_)(Device, void*) = nullptr;                // fills a Memory; may be missing
+  int (*minor_)(Device, unsigned*) = nullptr;             // may be missing
   // Drivers before 450 have no such function.
   int (*remapped_)(Device, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
 };

@@ -38,6 +38,8 @@ class Nvml {
   virtual std::optional<int> power_w(const std::string& uuid) = 0;
   // Nothing: the driver does not report it.
   virtual std::optional<GpuMemory> memory(const std::string& uuid) = 0;
+  // Returns the number of a GPU's device, 3 of /dev/nvidia3. Nothing: the driver does not report it.
+  virtual std::optional<std::uint32_t> device_number(const std::string& uuid) = 0;
   // Returns why a GPU is out of service: the driver does not list it, or has an error for it. Empty: it is in service.
   virtual std::string error(const std::string& uuid) = 0;
 };

@@ -96,9 +96,11 @@ class Machine : public RealIo {
 
   ~Machine() override {
     if (uses_cgroups()) remove_cgroup(cgroups_);  // unless there are tasks
+    limits_.remove();
   }
 
   bool uses_cgroups() const override { return !cgroups_.empty(); }
+  std::vector<std::string> missing_limits() const override;
 
   Time now() override { return clock_.now(); }
   std::int64_t unix_ms(Time t) override { return clock_.unix_ms(t); }
@@ -126,7 +128,9 @@ class Machine : public RealIo {
     if (spec.terminal != 0 && terminal < 0) return run_error("its terminal is gone");
     if (spec.input != 0 && terminal < 0)
       return input_error("exit code 126: its standard input has gone with its client");
-    return tasks_.start(spec, terminal);
+    std::vector<DeviceNumber> denied;
+    if (gpus_) denied = gpus_->devices(spec.other_gpus);
+    return tasks_.start(spec, terminal, std::move(denied));
   }
   Status freeze(TaskId task) override { return tasks_.freeze(task); }
   Status thaw(TaskId task) override { return tasks_.thaw(task); }
@@ -178,6 +182,7 @@ class Machine : public RealIo {
   std::optional<Gpus> gpus_;
   std::string admin_group_;
   std::string cgroups_;  // the folder of the tasks' cgroups; empty: none
+  LimitGroups limits_;
   Descriptor signals_;
   std::uint64_t signals_number_ = 0;
   Descriptor timer_;
@@ -201,13 +206,17 @@ Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
                     .shim = std::move(shim),
                     .log_bytes = options.log_bytes,
                     .open_files = process->open_files_before()};
-  if (options.use_cgroups) given.cgroups = find_cgroups(cgroups_name(folder.path(), clock));
+  const std::string name = cgroups_name(folder.path(), clock);
+  if (options.use_cgroups) given.cgroups = find_cgroups(name);
+  given.limits = LimitGroups::find(name, given.cgroups);
   const std::string cgroups = given.cgroups;
+  const LimitGroups limits = given.limits;
   FL_TRY_ASSIGN(tasks, TaskProcesses::open(std::move(given), *epoll));
   auto machine = std::make_unique<Machine>(std::move(process), std::move(epoll), std::move(folder),
                                            std::move(clock), std::move(connections),
                                            std::move(tasks), std::move(options.admin_group));
   machine->cgroups_ = cgroups;
+  machine->limits_ = limits;
   if (options.has_gpus) machine->gpus_ = Gpus::open(options.nvml);
   FL_TRY(machine->watch_signals_and_time());
   return machine;
@@ -261,6 +270,14 @@ std::optional<IoEvent> Machine::handle(const Epoll::Ready& ready) {
   }
   if (notices_.handle(ready)) return std::nullopt;
   return tasks_.handle(ready);
+}
+
+std::vector<std::string> Machine::missing_limits() const {
+  std::vector<std::string> missing;
+  if (!limits_.has_memory()) missing.emplace_back("memory (--mem)");
+  if (!limits_.has_cpu()) missing.emplace_back("processors (--cpus)");
+  if (gpus_ && !limits_.has_devices()) missing.emplace_back("the devices of GPUs");
+  return missing;
 }
 
 std::uint16_t Machine::free_port() {

@@ -21,6 +21,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace fairlead {
 
@@ -43,8 +44,10 @@ class RealIo : public Io {
   // makes all other calls; no other thread handles these signals.
   static Result<std::unique_ptr<RealIo>> open(RealIoOptions options);
 
-  // Returns whether tasks are cgroups. If not, leftovers of a task whose shim was killed stay unknown.
+  // Returns whether tasks are frozen and ended as cgroups.
   virtual bool uses_cgroups() const = 0;
+  // Returns the names of the limits of tasks that this process may not set.
+  virtual std::vector<std::string> missing_limits() const = 0;
 };
 
 }  // namespace fairlead

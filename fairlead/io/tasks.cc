@@ -4,6 +4,7 @@
 #include "fairlead/io/accounts.h"
 #include "fairlead/io/cgroups.h"
 #include "fairlead/io/folder.h"
+#include "fairlead/io/limit_groups.h"
 #include "fairlead/io/spawn.h"
 #include "fairlead/shim/processes.h"
 #include "fairlead/shim/spec.h"
@@ -138,6 +139,11 @@ std::string TaskProcesses::cgroup_of(TaskId task) const {
   return options_.cgroups.empty() ? std::string() : options_.cgroups + "/" + name_of(task);
 }
 
+TaskProcesses::Groups TaskProcesses::groups_from(const std::optional<shim::Mark>& mark) {
+  if (!mark) return {};
+  return {.cgroup = mark->cgroup, .limits = mark->limit_groups};
+}
+
 std::string TaskProcesses::log_path(JobId job) const {
   return options_.logs / fmt::format("{}.log", job.row());
 }
@@ -146,19 +152,33 @@ std::string TaskProcesses::progress_path(TaskId task) const {
   return folder_of(task) + "/" + std::string(shim::kProgressFile);
 }
 
-Status TaskProcesses::start(const TaskSpec& spec, int terminal) {
+Status TaskProcesses::start(const TaskSpec& spec, int terminal, std::vector<DeviceNumber> denied) {
   FL_TRY(check(spec));
   const std::string folder = folder_of(spec.id);
   if (::mkdir(folder.c_str(), 0700) != 0) {
     if (errno == EEXIST) return run_error("task {} was started before", name_of(spec.id));
     return run_error("{}: cannot make the folder: {}", folder, std::strerror(errno));
   }
-  const std::string cgroup = cgroup_of(spec.id);
+  Groups groups{.cgroup = cgroup_of(spec.id)};
   Status status = prepare(spec);
-  if (status && !cgroup.empty()) status = make_cgroup(cgroup);
-  if (status) status = launch(spec, cgroup, terminal);
-  if (!status && live_.count(spec.id) == 0) clean(spec.id, cgroup);
+  if (status) status = make_groups(spec, std::move(denied), groups);
+  if (status) status = launch(spec, groups, terminal);
+  if (!status && live_.count(spec.id) == 0) clean(spec.id, groups);
   return status;
+}
+
+Status TaskProcesses::make_groups(const TaskSpec& spec, std::vector<DeviceNumber> denied,
+                                  Groups& groups) const {
+  constexpr std::uint64_t kMb = 1'000'000;
+  if (!groups.cgroup.empty()) FL_TRY(make_cgroup(groups.cgroup));
+  FL_TRY_ASSIGN(made, options_.limits.make(name_of(spec.id), groups.cgroup,
+                                           {.memory_bytes = spec.memory_mb * kMb,
+                                            .cpu_milli = spec.cpu_milli,
+                                            .cpu_weight = std::max<std::uint32_t>(
+                                                1, static_cast<std::uint32_t>(spec.gpus.size())),
+                                            .denied = std::move(denied)}));
+  groups.limits = std::move(made);
+  return {};
 }
 
 Status TaskProcesses::prepare(const TaskSpec& spec) const {
@@ -169,12 +189,13 @@ Status TaskProcesses::prepare(const TaskSpec& spec) const {
   return {};
 }
 
-Status TaskProcesses::launch(const TaskSpec& spec, const std::string& cgroup, int terminal) {
+Status TaskProcesses::launch(const TaskSpec& spec, const Groups& groups, int terminal) {
   FL_TRY_ASSIGN(log, users_file(log_path(spec.id.job), spec.uid, spec.gid));
   const bool becomes_user = spec.uid != ::geteuid();
   const shim::Spec given{
       .folder = folder_of(spec.id),
-      .cgroup = cgroup,
+      .cgroup = groups.cgroup,
+      .limit_groups = groups.limits,
       .becomes_user = becomes_user,
       .uid = spec.uid,
       .gid = spec.gid,
@@ -197,19 +218,18 @@ Status TaskProcesses::launch(const TaskSpec& spec, const std::string& cgroup, in
     if (spawned.reply.starts_with(shim::kCannotRun)) return input_error("{}", spawned.reply);
     return run_error("{}", spawned.reply.empty() ? "the shim ended" : spawned.reply);
   }
-  watch(spec.id, spawned.pid, std::move(spawned.process), cgroup).is_given_up = !has_begun;
+  watch(spec.id, spawned.pid, std::move(spawned.process), groups).is_given_up = !has_begun;
   if (spawned.reply.starts_with(shim::kCannotRun)) return input_error("{}", spawned.reply);
   if (!has_begun) return run_error("{}", spawned.reply);
   return {};
 }
 
 // A daemon that would miss the end of a task must not go on; another one may have more room.
-TaskProcesses::Live& TaskProcesses::watch(TaskId task, pid_t pid, Descriptor shim,
-                                          std::string cgroup) {
+TaskProcesses::Live& TaskProcesses::watch(TaskId task, pid_t pid, Descriptor shim, Groups groups) {
   const Result<std::uint64_t> number = epoll_->add(shim.get(), EPOLLIN);
   FL_CHECK(number, "a task cannot be watched: {}", number.error().message);
   numbers_[*number] = task;
-  Live live{.shim = std::move(shim), .pid = pid, .cgroup = std::move(cgroup)};
+  Live live{.shim = std::move(shim), .pid = pid, .groups = std::move(groups)};
   return live_.insert_or_assign(task, std::move(live)).first->second;
 }
 
@@ -223,9 +243,9 @@ std::optional<IoEvent> TaskProcesses::handle(const Epoll::Ready& ready) {
   epoll_->remove(live.shim.get());
   live_.erase(found);
   numbers_.erase(number);
-  const TaskEnd end = end_of(task, live.cgroup);
+  const TaskEnd end = end_of(task, live.groups);
   if (live.is_given_up) {
-    clean(task, live.cgroup);
+    clean(task, live.groups);
     return std::nullopt;
   }
   return IoEvent{.kind = IoEvent::Kind::kTaskEnded, .task = task, .end = end};
@@ -233,10 +253,16 @@ std::optional<IoEvent> TaskProcesses::handle(const Epoll::Ready& ready) {
 
 // Returns the end of a task whose shim has ended. A shim that left no record of the end was killed, and may have left
 // processes.
-TaskEnd TaskProcesses::end_of(TaskId task, const std::string& cgroup) const {
-  if (const std::optional<shim::End> end = shim::read_end(folder_of(task)))
-    return {.code = end->code, .signal = end->signal, .was_asked = end->was_asked};
-  if (!cgroup.empty()) kill_cgroup(cgroup);
+TaskEnd TaskProcesses::end_of(TaskId task, const Groups& groups) const {
+  if (const std::optional<shim::End> end = shim::read_end(folder_of(task))) {
+    return {.code = end->code,
+            .signal = end->signal,
+            .was_asked = end->was_asked,
+            .has_no_memory = has_run_out_of_memory(groups.cgroup) ||
+                             std::ranges::any_of(groups.limits, has_run_out_of_memory)};
+  }
+  if (!groups.cgroup.empty()) kill_cgroup(groups.cgroup);
+  for (const std::string& group : groups.limits) kill_cgroup(group);
   return {.is_known = false};
 }
 
@@ -244,8 +270,8 @@ Status TaskProcesses::freeze(TaskId task) {
   const auto found = live_.find(task);
   if (found == live_.end()) return {};
   const Live& live = found->second;
-  if (!live.cgroup.empty()) {
-    const Status status = freeze_cgroup(live.cgroup);
+  if (!live.groups.cgroup.empty()) {
+    const Status status = freeze_cgroup(live.groups.cgroup);
     return status || has_ended(live.shim, 0) ? Status() : status;
   }
   if (shim::stop_descendants(live.pid, kStopLimitMs) || has_ended(live.shim, 0)) return {};
@@ -256,7 +282,8 @@ Status TaskProcesses::freeze(TaskId task) {
 Status TaskProcesses::thaw(TaskId task) {
   const auto found = live_.find(task);
   if (found == live_.end()) return {};
-  if (!found->second.cgroup.empty()) return thaw_cgroup(found->second.cgroup);
+  const std::string& cgroup = found->second.groups.cgroup;
+  if (!cgroup.empty()) return thaw_cgroup(cgroup);
   shim::signal_descendants(found->second.pid, SIGCONT);
   return {};
 }
@@ -302,12 +329,12 @@ std::optional<TaskStatus> TaskProcesses::look(TaskId task) {
       return TaskStatus{.id = task,
                         .state = TaskStatus::State::kEnded,
                         .was_interrupted = shim::was_interrupted(folder),
-                        .end = end_of(task, mark ? mark->cgroup : std::string())};
+                        .end = end_of(task, groups_from(mark))};
     }
     // A late shim finds the task taken. Otherwise it has just started, and is looked up again.
     const bool is_mine = mark || shim::write_mark(folder, {.boot = shim::boot_id()});
     if (!is_mine && errno == EEXIST) continue;
-    if (is_mine) clean(task, cgroup_of(task));
+    if (is_mine) clean(task, {.cgroup = cgroup_of(task)});
     return std::nullopt;
   }
 }
@@ -321,7 +348,7 @@ bool TaskProcesses::adopt(TaskId task, const shim::Mark& mark) {
   const std::optional<shim::Process> now = shim::find_process(mark.pid);
   if (!process.is_open() || !now || now->started != mark.started) return false;
   if (now->has_ended() && reap(process, 0)) return false;
-  watch(task, mark.pid, std::move(process), mark.cgroup);
+  watch(task, mark.pid, std::move(process), groups_from(mark));
   return true;
 }
 
@@ -329,8 +356,8 @@ std::optional<TaskStatus> TaskProcesses::status_of(TaskId task, const Live& live
   if (live.is_given_up) return std::nullopt;
   TaskStatus status{.id = task, .was_interrupted = shim::was_interrupted(folder_of(task))};
   bool is_frozen = false;
-  if (!live.cgroup.empty()) {
-    is_frozen = is_cgroup_frozen(live.cgroup);
+  if (!live.groups.cgroup.empty()) {
+    is_frozen = is_cgroup_frozen(live.groups.cgroup);
   } else {
     // Processes that have ended but were not reaped do not count.
     const std::vector<shim::Process> below = shim::descendants(live.pid).processes;
@@ -357,12 +384,13 @@ bool TaskProcesses::has_process(pid_t pid) const {
 
 void TaskProcesses::forget(TaskId task) {
   if (live_.count(task) != 0) return;
-  const std::optional<shim::Mark> mark = shim::read_mark(folder_of(task));
-  clean(task, mark ? mark->cgroup : std::string());
+  clean(task, groups_from(shim::read_mark(folder_of(task))));
 }
 
-void TaskProcesses::clean(TaskId task, const std::string& cgroup) const {
-  if (!cgroup.empty()) remove_cgroup(cgroup);
+void TaskProcesses::clean(TaskId task, const Groups& groups) const {
+  if (!groups.cgroup.empty()) remove_cgroup(groups.cgroup);
+  for (const std::string& group : groups.limits) remove_cgroup(group);
+  options_.limits.remove(name_of(task));  // if no shim has taken the task
   // The folder must go before the shim's mark: otherwise another shim could start the task meanwhile.
   const std::filesystem::path gone = options_.folder / "removed";
   std::error_code ignored;
@@ -374,7 +402,7 @@ void TaskProcesses::clean(TaskId task, const std::string& cgroup) const {
 bool TaskProcesses::can_save(TaskId task) const {
   const auto live = live_.find(task);
   if (live == live_.end()) return false;
-  const std::string& group = live->second.cgroup;
+  const std::string& group = live->second.groups.cgroup;
   return shim::workers_handle(
       group.empty() ? shim::descendants(live->second.pid).processes : processes_of_cgroup(group),
       SIGTERM);

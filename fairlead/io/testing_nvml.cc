@@ -1,7 +1,7 @@
 // A library for tests that replaces NVML: plain C, loaded by name. FAIRLEAD_TESTING_NVML names the file with its
 // answers, which is read at each call:
 //
-//   gpu UUID BUSY_PERCENT NAME...   a GPU, in order
+//   gpu UUID BUSY_PERCENT NAME...   a GPU, in order; the first one is /dev/nvidia0
 //   process UUID PID                that computes on it
 //   memory UUID TOTAL USED          of the GPU, in bytes; without, 16 GiB of which none is used
 //   power UUID MILLIWATTS           that it draws; without, none
@@ -214,6 +214,14 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
   if (gpu == nullptr) return kInvalidArgument;
   *milliwatts = gpu->milliwatts;
   return now.failure_of("nvmlDeviceGetPowerUsage", gpu->uuid);
+}
+
+int nvmlDeviceGetMinorNumber(void* device, unsigned* number) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  if (gpu == nullptr) return kInvalidArgument;
+  *number = static_cast<unsigned>(gpu - now.gpus.data());
+  return now.failure_of("nvmlDeviceGetMinorNumber", gpu->uuid);
 }
 
 int nvmlDeviceGetUtilizationRates(void* device, void* rates) {

@@ -213,6 +213,8 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
                {"signal", number_after(entry.reason, "signal ")},
                {"declared_s", seconds_or_null(entry.declared)},
                {"gpu_memory_mb", number_or_null(facts.gpu_memory_mb)},
+               {"memory_mb", number_or_null(facts.memory_mb)},
+               {"cpus", facts.cpu_milli > 0 ? json(facts.cpu_milli / 1000.0) : json(nullptr)},
                {"limit_s", seconds_or_null(facts.limit)},
                {"priority", facts.priority},
                {"notify", facts.notify},

@@ -182,6 +182,12 @@ class Why {
     if (facts_.gpu_memory_mb > 0)
       lines_.push_back(fmt::format("It needs {:g} GB of the memory of each GPU.",
                                    facts_.gpu_memory_mb / 1000.0));
+    if (facts_.memory_mb > 0)
+      lines_.push_back(
+          fmt::format("It may have {:g} GB of the machine's memory.", facts_.memory_mb / 1000.0));
+    if (facts_.cpu_milli > 0)
+      lines_.push_back(
+          fmt::format("It may use {:g} of the machine's processors.", facts_.cpu_milli / 1000.0));
     if (facts_.priority != "normal")
       lines_.push_back(fmt::format("Its priority is {}.", facts_.priority));
     if (facts_.limit.ms > 0) {

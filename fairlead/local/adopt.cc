@@ -71,6 +71,9 @@ void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const Task
       say_stopped(run.first, run.second);
     }
   }
+  for (const auto& [id, job] : jobs_) {
+    if (job.task) host_room_.come(id);
+  }
   start_all_due(now);
 }
 

@@ -13,6 +13,18 @@ std::string end_text(TaskEnd end) {
   return fmt::format("exit code {}", end.code);
 }
 
+namespace {
+
+std::string reason_text(TaskEnd end, const Submission& what) {
+  std::string text = end_text(end);
+  if (!end.has_no_memory) return text;
+  return what.memory_mb == 0 ? text + ": the machine had too little memory"
+                             : fmt::format("{}: it needed more than its {:g} GB of memory (--mem)",
+                                           text, what.memory_mb / 1000.0);
+}
+
+}  // namespace
+
 void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   ended_.push_back(id);
   const auto found = jobs_.find(id.job);
@@ -22,6 +34,7 @@ void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
   if (task.works) set_works(now, id.job, *job.task, false);
   job.task.reset();
   room_.leave(id.job);
+  host_room_.leave(id.job);
   const bool is_leaving = task.state == State::kLeaving;
   if (is_leaving) std::erase(leaving_, id.job);
   if (task.stopped_run != 0) say_stopped(id.job, task.stopped_run);
@@ -39,7 +52,8 @@ void LocalBackend::conclude(Time now, const Task& of, Job& job, TaskEnd end) {
   const bool is_again = !end.is_known || (is_bad(end) && retry(task, job.what));
   if (end.is_known && !is_bad(end)) {
     gpus_.on_good(try_of(task.job, of));
-  } else if (end.is_known && of.began != Time::never() && now - of.began < kAtOnce) {
+  } else if (end.is_known && !end.has_no_memory && of.began != Time::never() &&
+             now - of.began < kAtOnce) {
     gpus_.on_failed_at_once(now, try_of(task.job, of), end_text(end), is_again);
   }
   if (of.works) gpus_.refuse(of.gpus);
@@ -48,7 +62,7 @@ void LocalBackend::conclude(Time now, const Task& of, Job& job, TaskEnd end) {
   inbox_.add({.kind = is_bad(end) ? EventKind::kFailed : EventKind::kFinished,
               .job = task.job,
               .run = job.run,
-              .reason = is_bad(end) ? inbox_.keep(end_text(end)) : ""});
+              .reason = is_bad(end) ? inbox_.keep(reason_text(end, job.what)) : ""});
 }
 
 bool LocalBackend::retry(TaskId task, Submission& what) {

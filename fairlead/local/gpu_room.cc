@@ -75,7 +75,8 @@ void GpuRoom::update(Time now, const std::function<bool(JobId)>& is_bound,
   std::erase_if(rests_until_, [&](const auto& entry) { return entry.second <= now; });
   for (const auto& [job, need] : needs_) {
     const bool rests = rests_until_.contains(job);
-    conditions.set_has_room(job, is_bound(job) || (!rests && has_room(job, need)));
+    conditions.set_has_room(job, StartConditions::Room::kGpus,
+                            is_bound(job) || (!rests && has_room(job, need)));
   }
 }
 

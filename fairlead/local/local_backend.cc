@@ -60,11 +60,14 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
       first_gpus_(fairlead::first_gpus(machine.cluster)),
       gpus_(io, tables, machine, inbox),
       works_on_(machine.cluster.gpus),
-      room_(tables) {}
+      room_(tables),
+      host_room_(machine.host.memory_mb) {}
 
 void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
   Job& made = jobs_[job] = {.what = std::move(submission), .starts = starts};
   room_.add(job, {tables_.jobs.gpus[job], tables_.jobs.types[job], made.what.gpu_memory_mb});
+  host_room_.add(job, made.what.memory_mb);
+  if (!tables_.jobs.is_here(job)) return;
   conditions_.add(job, made.what);
 }
 
@@ -73,6 +76,7 @@ void LocalBackend::add_new(const JobSpec& asked, Submission submission, Connecti
   const ConnectionId terminal = needs_client ? client : 0;
   Job& made = jobs_[asked.job] = {.what = std::move(submission), .terminal = terminal};
   room_.add(asked.job, {asked.gpus, asked.types, made.what.gpu_memory_mb});
+  host_room_.add(asked.job, made.what.memory_mb);
   conditions_.add_new(asked, made.what);
 }
 
@@ -192,9 +196,16 @@ bool LocalBackend::start_due(Time now, JobId id, Job& job) {
   return true;
 }
 
-// Returns whether the job fits on the GPUs of its start. If not, jobs that can save their work are leaving them, or the
-// start is given back, because a job that would lose its work is in the way.
+// Returns whether the job fits into the machine, and on the GPUs of its start. If not, jobs that can save their work are
+// leaving the GPUs, or the start is given back, because a job that stays is in the way.
 bool LocalBackend::make_room(Time now, JobId id, Job& job) {
+  const auto give_back = [&] {
+    job.has_ended = true;
+    inbox_.add({.kind = EventKind::kEvicted, .job = id, .run = job.start->run});
+    job.start.reset();
+    return false;
+  };
+  if (!host_room_.fits(id)) return give_back();  // another job has started since it was released
   const std::vector<std::uint32_t>& gpus = job.start->gpus;
   if (room_.fits(id, gpus)) return true;
   if (!gpus_.has_looked_at(now)) {  // jobs may have ended since the last report
@@ -211,11 +222,7 @@ bool LocalBackend::make_room(Time now, JobId id, Job& job) {
     Task& task = *jobs_.at(other).task;
     if (task.state == State::kFrozen) leave(now, task, 0);
   }
-  if (!leavers.empty()) return false;
-  job.has_ended = true;
-  inbox_.add({.kind = EventKind::kEvicted, .job = id, .run = job.start->run});
-  job.start.reset();
-  return false;
+  return leavers.empty() ? give_back() : false;
 }
 
 // A command that cannot run has ended badly. The machine's troubles may pass, so the engine tries again later, except
@@ -251,11 +258,18 @@ Status LocalBackend::begin_task(JobId id, Job& job) {
                 .processes = job.what.processes,
                 .terminal = job.what.has_terminal ? job.terminal : 0,
                 .input = has_input ? job.terminal : 0,
-                .limits = job.what.limits};
+                .limits = job.what.limits,
+                .memory_mb = job.what.memory_mb,
+                .cpu_milli = job.what.cpu_milli};
+  for (std::uint32_t gpu = 0; gpu < machine_.gpu_names.size(); ++gpu) {
+    if (std::ranges::find(spec.gpus, gpu) == spec.gpus.end())
+      spec.other_gpus.push_back(machine_.gpu_names[gpu]);
+  }
   FL_TRY(io_.start(spec));
   ++job.starts;
   job.task = {.id = task, .gpus = job.start->gpus, .began = io_.now(), .works = false};
   room_.come(id, job.task->gpus);
+  host_room_.come(id);
   return {};
 }
 
@@ -335,6 +349,7 @@ Status LocalBackend::retire(Time now,
 }
 
 void LocalBackend::remove(JobId id) {
+  host_room_.remove(id);
   conditions_.remove(id);
   room_.remove(id);
   jobs_.erase(id);
@@ -355,6 +370,7 @@ void LocalBackend::on_time(Time now, Time instant) {
   room_.set_report(gpus_.memory());
   const auto is_bound = [&](JobId id) { return jobs_.at(id).task || jobs_.at(id).start; };
   room_.update(now, is_bound, conditions_);
+  host_room_.update(is_bound, conditions_);
   conditions_.update(now);
   if (!conditions_.disk()) disk_ = conditions_.disk();
   gpus_.on_time(now);

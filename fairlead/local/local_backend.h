@@ -19,6 +19,7 @@
 //
 // A frozen task keeps its memory on its GPUs. A job that states the memory it needs (local/gpu_room.h) is held while
 // it fits nowhere beside the jobs that would lose their work. It starts once frozen jobs that can save theirs have left.
+// A job that states the machine's memory that it needs (local/host_room.h) is held while it does not fit.
 //
 // A job that trains as copies (HadarE) is one task with the GPUs of all of them. FAIRLEAD_COPIES
 // assigns the GPUs to the copies, and the job has its own tracker (copies/tracker.h).
@@ -40,6 +41,7 @@
 #include "fairlead/journal/journal.h"
 #include "fairlead/local/gpu_room.h"
 #include "fairlead/local/gpu_watch.h"
+#include "fairlead/local/host_room.h"
 #include "fairlead/local/machine.h"
 #include "fairlead/local/references.h"
 #include "fairlead/local/start_conditions.h"
@@ -75,7 +77,8 @@ class LocalBackend : public RecordSink {
   LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox,
                StartConditions& conditions, std::string hook = {});
 
-  // Adds a job from before the daemon's start, with the number of its tasks that were started.
+  // Adds a job from before the daemon's start, with the number of its tasks that were started. A job that is done may
+  // have processes.
   void add(JobId job, Submission submission, std::uint32_t starts);
   // Adds a new job of a client whose connection is open as long as its terminal.
   void add_new(const JobSpec& asked, Submission submission, ConnectionId client);
@@ -194,6 +197,7 @@ class LocalBackend : public RecordSink {
   // leave it cannot know which was frozen before.
   std::vector<std::vector<JobId>> works_on_;
   GpuRoom room_;
+  HostRoom host_room_;
   Status disk_;
 };
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <unistd.h>
 #include <utility>
 
 namespace fairlead {
@@ -142,6 +143,14 @@ std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
     }
   }
   return gpus;
+}
+
+HostSize host_size() {
+  constexpr std::uint64_t kMb = 1'000'000;
+  const auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                     static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return {.cpus = static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN)),
+          .memory_mb = static_cast<std::uint32_t>(bytes / kMb)};
 }
 
 Status serve_only(std::string_view list, Machine& machine) {

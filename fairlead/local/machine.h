@@ -18,6 +18,12 @@
 
 namespace fairlead {
 
+// The processors and the memory of a machine.
+struct HostSize {
+  std::uint32_t cpus = 0;       // 0: not known
+  std::uint32_t memory_mb = 0;  // 10^6 bytes; 0: not known
+};
+
 struct Machine {
   Cluster cluster;
   // The assumed speed of a GPU of each type, only for stand-ins, which pass it to their jobs (FAIRLEAD_SPEED). 1 for a
@@ -30,6 +36,7 @@ struct Machine {
   // GPUs that the machine had when its folder was last used, and that it has no more.
   std::set<std::uint32_t> absent{};
   std::set<std::uint32_t> not_served{};  // by the choice of the administrator
+  HostSize host{};
 };
 
 // The first number of each node's GPUs: a machine numbers its GPUs node by node.
@@ -46,6 +53,9 @@ Result<Machine> stand_in_machine(std::string_view text, std::uint32_t node_gpus 
 
 // Returns the GPUs from NVIDIA's management library (io/nvml.h). Error: there is no library, or it finds no GPU.
 Result<Machine> nvidia_machine(const std::string& library, std::uint32_t node_gpus = kNodeGpusMax);
+
+// Returns the size of the machine of this process.
+HostSize host_size();
 
 // Leaves out the GPUs that `list` does not name. "0-5,7": by their numbers in the driver's order, which for stand-ins
 // are their names; "GPU-1f...": by their names. Empty: names all. Error: there is no such GPU.

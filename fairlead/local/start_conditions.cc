@@ -137,7 +137,7 @@ void StartConditions::remove(JobId job) {
   due_.erase(job);
   tried_now_.erase(job);
   group_blocked_.erase(job);
-  without_room_.erase(job);
+  for (const Room where : {Room::kGpus, Room::kHost}) without_room_.erase({job, where});
 }
 
 // Looks up the user's groups. REQUIRES: the user has a job.
@@ -164,7 +164,10 @@ std::string StartConditions::text(JobId job) const {
   const Entry& entry = found->second;
   std::string after = dependencies_text(entry.what->after, tables_);
   if (!after.empty() || entry.what->is_held) return after;
-  if (without_room_.contains(job)) {
+  if (lacks(job, Room::kHost))
+    return fmt::format("when other jobs leave it {:g} GB of the machine's memory",
+                       entry.what->memory_mb / 1000.0);
+  if (lacks(job, Room::kGpus)) {
     return fmt::format("when {} has {:g} GB of memory free beside the jobs that stay there",
                        entry.gpus == 1 ? "a GPU" : fmt::format("each of {} GPUs", entry.gpus),
                        entry.what->gpu_memory_mb / 1000.0);
@@ -190,8 +193,10 @@ Status StartConditions::set_held(JobId job, bool is_held) {
   return status;
 }
 
-void StartConditions::set_has_room(JobId job, bool has_room) {
-  const bool is_change = has_room ? without_room_.erase(job) > 0 : without_room_.insert(job).second;
+void StartConditions::set_has_room(JobId job, Room where, bool has_room) {
+  if (!jobs_.contains(job)) return;
+  const std::pair key(job, where);
+  const bool is_change = has_room ? without_room_.erase(key) > 0 : without_room_.insert(key).second;
   if (!is_change) return;
   due_.insert(job);
   on_change(job);
@@ -316,7 +321,7 @@ std::vector<OrderedJob> StartConditions::ordered_jobs(const User& user) const {
   for (const auto& [priority, job] : user.jobs) {
     const Entry& entry = jobs_.at(job);
     if (!is_new(job) && !tables_.jobs.is_here(job)) continue;
-    if (entry.what->is_held || has_unmet(job, *entry.what) || without_room_.contains(job)) continue;
+    if (entry.what->is_held || has_unmet(job, *entry.what) || lacks_room(job)) continue;
     ordered.push_back({.job = job,
                        .priority = priority,
                        .gpus = entry.gpus_max,
@@ -399,7 +404,7 @@ void StartConditions::judge(JobId job) {
           {.kind = EventKind::kCancelled, .job = job, .reason = inbox_.keep(std::move(reason))});
     }
   }
-  const bool must_wait = what.is_held || has_unmet(job, what) || without_room_.contains(job) ||
+  const bool must_wait = what.is_held || has_unmet(job, what) || lacks_room(job) ||
                          block_of(job, users_.at(entry.user)) != nullptr;
   const bool waits = is_held(job);
   const bool is_tried_now = tried_now_.contains(job) && tables_.jobs.state[job] == JobState::kHeld;

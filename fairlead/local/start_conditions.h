@@ -1,6 +1,6 @@
 // The conditions under which jobs may have GPUs: their users' holds, the jobs that they start after, the order and the
 // limit of each user's jobs (local/start_order.h), the limits of groups (local/group_order.h), and room in the memory of
-// GPUs. A job that does not meet them is held.
+// GPUs and of the machine. A job that does not meet them is held.
 //
 // Nothing else holds jobs, except the engine after a failed start. So the journal has the effect of all conditions, and
 // the conditions follow from the files of the submissions, the limits and the tables, also after a restart
@@ -49,8 +49,10 @@ class StartConditions : public RecordSink {
   // Holds a job, or ends this; a release also ends the pause after a failed start. The next batch has the effect. Error: the
   // disk takes no more, and nothing was changed. REQUIRES: the job was added.
   Status set_held(JobId job, bool is_held);
-  // Notes whether the GPU memory that the job states is there. The next update() has the effect.
-  void set_has_room(JobId job, bool has_room);
+  // The memory that a job needs: of each GPU, or of the machine.
+  enum class Room : std::uint8_t { kGpus, kHost };
+  // Notes whether the memory that the job states is there. The next update() has the effect. Ignores a job that was not added.
+  void set_has_room(JobId job, Room where, bool has_room);
   // Sets GpuLimits::set_gpus_max() of a user, or of a group of accounts. The next batch has the effect. Error: the same.
   Status set_gpus_max(std::string_view user, std::uint32_t gpus_max);
   Status set_group_gpus_max(std::string_view group, std::uint32_t gpus_max);
@@ -116,6 +118,8 @@ class StartConditions : public RecordSink {
   OrderedJob::State order_state(JobId job) const;
   bool can_run(const Entry& entry) const;
   bool has_unmet(JobId job, const Submission& what) const;
+  bool lacks(JobId job, Room where) const { return without_room_.contains({job, where}); }
+  bool lacks_room(JobId job) const { return lacks(job, Room::kGpus) || lacks(job, Room::kHost); }
   void judge(JobId job);
   void write(JobId job, Submission& what);
 
@@ -127,7 +131,7 @@ class StartConditions : public RecordSink {
   std::map<JobId, Entry> jobs_;
   std::map<UserId, User> users_;
   std::map<JobId, StartBlock> group_blocked_;
-  std::set<JobId> without_room_;
+  std::set<std::pair<JobId, Room>> without_room_;
   std::set<JobId> dependent_;  // start after others
   // Since the last update().
   std::set<JobId> due_;

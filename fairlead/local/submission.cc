@@ -78,6 +78,8 @@ std::string submission_text(const Submission& submission) {
   text["priority"] = priority_name(submission.priority);
   if (submission.idle_end.ms > 0) text["idle_end_ms"] = submission.idle_end.ms;
   if (submission.gpu_memory_mb > 0) text["gpu_memory_mb"] = submission.gpu_memory_mb;
+  if (submission.memory_mb > 0) text["memory_mb"] = submission.memory_mb;
+  if (submission.cpu_milli > 0) text["cpu_milli"] = submission.cpu_milli;
   if (submission.notify != Notify::kNever) text["notify"] = notify_name(submission.notify);
   if (!submission.after.empty()) text["after"] = submission.after;
   if (!submission.limits.resources.empty()) {
@@ -111,7 +113,8 @@ Result<Submission> parse_submission(std::string_view text) {
   for (const char* name : {"uid", "gid", "umask", "processes"}) {
     is_one = is_one && has(name, is_number);
   }
-  for (const char* name : {"limit_ms", "idle_end_ms", "retries", "gpu_memory_mb"})
+  for (const char* name :
+       {"limit_ms", "idle_end_ms", "retries", "gpu_memory_mb", "memory_mb", "cpu_milli"})
     is_one = is_one && may_have(name, is_number);
   for (const char* name : {"has_hook", "has_terminal", "has_input", "is_held"}) {
     is_one = is_one && may_have(name, [](const json& value) { return value.is_boolean(); });
@@ -138,6 +141,8 @@ Result<Submission> parse_submission(std::string_view text) {
   submission.is_current = object.contains("priority");
   submission.idle_end = {object.value("idle_end_ms", std::int64_t{0})};
   submission.gpu_memory_mb = object.value("gpu_memory_mb", std::uint32_t{0});
+  submission.memory_mb = object.value("memory_mb", std::uint32_t{0});
+  submission.cpu_milli = object.value("cpu_milli", std::uint32_t{0});
   submission.limit = {object.value("limit_ms", std::int64_t{0})};
   return submission;
 }

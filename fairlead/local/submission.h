@@ -45,6 +45,10 @@ struct Submission {
   std::uint32_t processes = 1;
   // The most memory that it takes of each GPU, in 10^6 bytes; 0: its user does not state it.
   std::uint32_t gpu_memory_mb = 0;
+  // The limits of all of its processes on the machine; 0: none. Memory, which starts wait for, in 10^6 bytes; processors in
+  // thousandths.
+  std::uint32_t memory_mb = 0;
+  std::uint32_t cpu_milli = 0;
   Duration limit;  // on its time with GPUs, all tasks together; zero: none
   Duration
       idle_end{};  // it is cancelled once all of its GPUs were idle for so long; zero: it is not

@@ -14,6 +14,8 @@ TEST(Submission, IsReadAsItIsWritten) {
                            .umask = 027,
                            .processes = 2,
                            .gpu_memory_mb = 40'000,
+                           .memory_mb = 32'000,
+                           .cpu_milli = 4500,
                            .limit = hours(2),
                            .idle_end = hours(1),
                            .retries = 3,
@@ -29,6 +31,8 @@ TEST(Submission, IsReadAsItIsWritten) {
   EXPECT_EQ(read->limit, hours(2));
   EXPECT_EQ(read->idle_end, hours(1));
   EXPECT_EQ(read->gpu_memory_mb, 40'000U);
+  EXPECT_EQ(read->memory_mb, 32'000U);
+  EXPECT_EQ(read->cpu_milli, 4500U);
   EXPECT_EQ(read->failed, (std::vector<RunId>{4, 9}));
   EXPECT_EQ(read->retries_left(), 1U);
   EXPECT_EQ(read->lost, "from 9 to 2 steps");

@@ -43,6 +43,7 @@ Api::Api(Io& io, const Views& views, LocalBackend& backend, StartConditions& con
       inbox_(inbox),
       door_(options.http_token),
       notifies_(!options.notify.empty()),
+      host_(options.machine.host),
       page_(options.http_address.empty()
                 ? ""
                 : fmt::format("http://{}/?token={}", options.http_address, options.http_token)),
@@ -271,8 +272,9 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
   if (!parsed) return error_answer(400, parsed.error().message);
   std::vector<JobRequest>& jobs = parsed->jobs;
   for (JobRequest& job : jobs) {
-    if (const Status status = take_types_with_memory(job); !status)
-      return error_answer(400, status.error().message);
+    Status status = take_types_with_memory(job);
+    if (status) status = check_size(job.submission);
+    if (!status) return error_answer(400, status.error().message);
   }
   if (!notifies_ && jobs.front().submission.notify != Notify::kNever) {
     return error_answer(400,
@@ -334,6 +336,15 @@ Status Api::take_types_with_memory(JobRequest& job) const {
   if (fitting != 0) return {};
   return input_error("gpu_memory_mb: {}, and no GPU that the job can use has more than {}", need_mb,
                      most_mb);
+}
+
+// Error: the machine has less than the job states.
+Status Api::check_size(const Submission& what) const {
+  if (host_.memory_mb > 0 && what.memory_mb > host_.memory_mb)
+    return input_error("memory_mb: {}, and this machine has {}", what.memory_mb, host_.memory_mb);
+  if (host_.cpus > 0 && what.cpu_milli > std::uint64_t{1000} * host_.cpus)
+    return input_error("cpus: {:g}, and this machine has {}", what.cpu_milli / 1000.0, host_.cpus);
+  return {};
 }
 
 // Returns a job of the conditions that is not there.

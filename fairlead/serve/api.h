@@ -86,6 +86,7 @@ class Api {
                                    std::string_view rest);
   std::optional<JobId> unknown_job(std::span<const Dependency> conditions) const;
   Status take_types_with_memory(JobRequest& job) const;
+  Status check_size(const Submission& what) const;
   Status store(JobId first, std::span<const JobRequest> jobs);
   std::optional<Answer> hold(ConnectionId connection, const HttpMessage& request, JobId job,
                              bool is_held);
@@ -110,7 +111,8 @@ class Api {
   Inbox& inbox_;
   Door door_;
   const bool notifies_;  // jobs may ask for notifications
-  std::string page_;     // the page's address over TCP; empty: there is none
+  const HostSize host_;
+  std::string page_;  // the page's address over TCP; empty: there is none
   std::map<ConnectionId, Client> clients_;
   std::map<std::uint32_t, std::size_t> kept_;           // bytes of requests, by user
   std::set<std::pair<Time, ConnectionId>> incomplete_;  // clients by Client::due

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr std::uint32_t kProcessesMax = 64;
 constexpr std::uint32_t kRetriesMax = 1000;
-constexpr std::uint32_t kGpuMemoryMaxMb = 1'000'000'000;
+constexpr std::uint32_t kMemoryMaxMb = 1'000'000'000;
 constexpr double kSpanMaxS = 1e9;
 constexpr std::uint32_t kIndexMax = 1'000'000'000;
 constexpr std::array<std::string_view, 3> kTaskFields = {"command", "name", "array_index"};
@@ -156,6 +156,17 @@ Result<Duration> span_of(const json& object, const char* field) {
   return Duration{std::max<std::int64_t>(1, std::llround(s * 1000))};
 }
 
+// Returns the thousandths of a processor; 0: not stated.
+Result<std::uint32_t> cpu_milli_of(const json& object) {
+  constexpr double kMin = 0.01;  // the kernel's least quota
+  constexpr double kMax = 100'000;
+  if (!object.contains("cpus")) return std::uint32_t{0};
+  const double cpus = object["cpus"].is_number() ? object["cpus"].get<double>() : 0;
+  if (!(cpus >= kMin && cpus <= kMax))
+    return input_error("cpus must be a number from {} to {}", kMin, kMax);
+  return static_cast<std::uint32_t>(std::lround(cpus * 1000));
+}
+
 // Reads the conditions, and the place in an array of jobs.
 Status read_tasks(const json& object, const Fields& fields, Submission& submission) {
   FL_TRY_ASSIGN(after, fields.jobs("after"));
@@ -217,7 +228,9 @@ Result<Submission> parse_submission_of(const json& object) {
   FL_TRY_ASSIGN(umask, fields.number("umask", 022, 0, 0777));
   FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
   FL_TRY_ASSIGN(retries, fields.number("retries", 0, 0, kRetriesMax));
-  FL_TRY_ASSIGN(gpu_memory_mb, fields.number("gpu_memory_mb", 0, 1, kGpuMemoryMaxMb));
+  FL_TRY_ASSIGN(gpu_memory_mb, fields.number("gpu_memory_mb", 0, 1, kMemoryMaxMb));
+  FL_TRY_ASSIGN(memory_mb, fields.number("memory_mb", 0, 1, kMemoryMaxMb));
+  FL_TRY_ASSIGN(cpu_milli, cpu_milli_of(object));
   FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
   submission.command = std::move(command);
   submission.environment = std::move(environment);
@@ -225,6 +238,8 @@ Result<Submission> parse_submission_of(const json& object) {
   submission.processes = processes;
   submission.retries = retries;
   submission.gpu_memory_mb = gpu_memory_mb;
+  submission.memory_mb = memory_mb;
+  submission.cpu_milli = cpu_milli;
   submission.limit = limit;
   FL_TRY(read_services(object, fields, submission));
   FL_TRY(read_streams(fields, submission));

@@ -17,6 +17,8 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
     facts.lost = what->lost;
     facts.after = conditions_.text(job);
     facts.gpu_memory_mb = what->gpu_memory_mb;
+    facts.memory_mb = what->memory_mb;
+    facts.cpu_milli = what->cpu_milli;
     facts.priority = priority_name(what->priority);
     facts.notify = notify_name(what->notify);
     facts.retries = {.runs = what->failed, .most = what->retries};

@@ -270,7 +270,9 @@ class LiveServer : public Server {
     for (const std::string& name : io_.list("jobs")) {
       const auto row = parse_row(name);
       if (row && tables.jobs.is_here(*row)) continue;
-      if (row && tables.jobs.has(*row)) FL_TRY(notify_left(*row));
+      const bool is_done = row && tables.jobs.has(*row);
+      if (is_done) FL_TRY(notify_left(*row));
+      if (is_done && take_ending(*row, tasks)) continue;
       io_.remove("jobs/" + name);  // done, or never acknowledged
     }
     std::int64_t here = 0;
@@ -286,6 +288,18 @@ class LiveServer : public Server {
     backend_->adopt(io_.now(), tasks, history);
     FL_TRY(backend_->disk());
     return here;
+  }
+
+  // Adds a job that is done and has processes; false if it has none.
+  bool take_ending(JobId job, std::span<const TaskStatus> tasks) {
+    const bool has_processes = std::ranges::any_of(tasks, [&](const TaskStatus& task) {
+      return task.id.job == job && task.state != TaskStatus::State::kEnded;
+    });
+    const auto text = io_.read(submission_file(job));
+    auto submission = text ? parse_submission(*text) : tl::unexpected(text.error());
+    if (!has_processes || !submission) return false;
+    backend_->add(job, *std::move(submission), views_->book.of(job).tasks);
+    return true;
   }
 
   // Sends the notification of a job that is done, if no daemon has sent it.

@@ -30,7 +30,9 @@ class SimDaemon : public SimClients {
   }
 
   void open() {
-    auto opened = Server::open(io, {.machine = stand_in_machine(nodes_).value(),
+    Machine machine = stand_in_machine(nodes_).value();
+    machine.host = host;
+    auto opened = Server::open(io, {.machine = std::move(machine),
                                     .policy = policy_,
                                     .grace = seconds(30),
                                     .keep = keep,
@@ -128,6 +130,7 @@ class SimDaemon : public SimClients {
   void closed(ConnectionId) override {}
 
   SimIo io{1, {}};
+  HostSize host{};       // size of the machine of the next daemon
   Duration keep{};       // option of the next daemon
   std::string notify{};  // the same
   std::unique_ptr<Server> server;

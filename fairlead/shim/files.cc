@@ -43,6 +43,7 @@ bool write_mark(const std::string& folder, const Mark& mark) {
   const std::string made = path + "." + std::to_string(getpid());
   std::ostringstream text;
   text << mark.boot << '\n' << mark.pid << '\n' << mark.started << '\n' << mark.cgroup << '\n';
+  for (const std::string& group : mark.limit_groups) text << group << '\n';
   // A link appears with the file's full content, and never replaces another.
   const bool is_mine = write_new(made, text.str()) && link(made.c_str(), path.c_str()) == 0;
   const int error = errno;
@@ -60,6 +61,7 @@ std::optional<Mark> read_mark(const std::string& folder) {
   if (!(lines >> mark.boot >> mark.pid >> mark.started)) return Mark{.boot = "torn", .pid = -1};
   lines.ignore();
   std::getline(lines, mark.cgroup);
+  for (std::string group; std::getline(lines, group);) mark.limit_groups.push_back(group);
   return mark;
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <vector>
 
 namespace fairlead::shim {
 
@@ -25,10 +26,11 @@ constexpr std::string_view kAskedFile = "asked";
 
 // The process that runs a task.
 struct Mark {
-  std::string boot;           // boot_id()
-  pid_t pid = 0;              // 0: a daemon gave the task up before it started
-  std::uint64_t started = 0;  // Process::started
-  std::string cgroup{};       // cgroup of the task; empty: none
+  std::string boot;                         // boot_id()
+  pid_t pid = 0;                            // 0: a daemon gave the task up before it started
+  std::uint64_t started = 0;                // Process::started
+  std::string cgroup{};                     // cgroup of the task; empty: none
+  std::vector<std::string> limit_groups{};  // its groups of cgroup v1
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 

@@ -52,7 +52,7 @@ std::string text_of(const Spec& spec, const Refusal& refusal) {
   std::string text = code_of(refusal);
   switch (refusal.step) {
     case Refusal::Step::kCgroup:
-      text += "cannot join the cgroup " + spec.cgroup;
+      text += "cannot join its cgroups";
       break;
     case Refusal::Step::kUser:
       text += "cannot become user " + std::to_string(spec.uid);
@@ -151,7 +151,8 @@ class Shim {
   int run() {
     const std::optional<Process> self = find_process(getpid());
     if (!self) return reply("cannot read /proc");
-    if (!write_mark(spec_.folder, {boot_id(), self->pid, self->started, spec_.cgroup}))
+    if (!write_mark(spec_.folder,
+                    {boot_id(), self->pid, self->started, spec_.cgroup, spec_.limit_groups}))
       return reply(std::string("cannot take the task: ") + std::strerror(errno));
     const bool has_room = reserve_end(spec_.folder);
     const std::string refused =
@@ -210,8 +211,7 @@ class Shim {
       _exit(kNotBegun);
     };
     setsid();  // signals to its process group do not reach the shim
-    if (!spec_.cgroup.empty() && !write_to(spec_.cgroup + "/cgroup.procs", "0"))
-      refuse(Refusal::Step::kCgroup);
+    if (!join_groups()) refuse(Refusal::Step::kCgroup);
     set_limits(spec_);
     if (!become_user(spec_)) refuse(Refusal::Step::kUser);
     if (spec_.has_terminal && !take_terminal()) refuse(Refusal::Step::kTerminal);
@@ -232,6 +232,15 @@ class Shim {
     execvp(command.front().c_str(), pointers(command).data());
     refuse(Refusal::Step::kProgram);
     _exit(kNotBegun);
+  }
+
+  // Moves this process into the task's groups. False: errno.
+  bool join_groups() const {
+    const auto join = [](const std::string& group) {
+      return write_to(group + "/cgroup.procs", "0");
+    };
+    return (spec_.cgroup.empty() || join(spec_.cgroup)) &&
+           std::all_of(spec_.limit_groups.begin(), spec_.limit_groups.end(), join);
   }
 
   // Returns once no process of the task is left.

@@ -63,6 +63,7 @@ class Reader {
 void each_field(auto& spec, auto&& visit) {
   visit(spec.folder);
   visit(spec.cgroup);
+  visit(spec.limit_groups);
   visit(spec.becomes_user);
   visit(spec.uid);
   visit(spec.gid);

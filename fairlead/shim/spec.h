@@ -21,8 +21,9 @@ constexpr int kTerminalDescriptor = 4;
 constexpr int kNiceMin = -20;
 
 struct Spec {
-  std::string folder;  // folder of the task; absolute
-  std::string cgroup;  // a folder of cgroup2, or empty
+  std::string folder;                       // folder of the task; absolute
+  std::string cgroup;                       // a folder of cgroup2, or empty
+  std::vector<std::string> limit_groups{};  // folders of cgroup v1 that its processes join too
   bool becomes_user = false;
   std::uint32_t uid = 0;  // these three if it becomes another user
   std::uint32_t gid = 0;

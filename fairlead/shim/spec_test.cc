@@ -8,6 +8,7 @@ namespace {
 Spec full() {
   return {.folder = "/state/tasks/1.2",
           .cgroup = "/sys/fs/cgroup/fairlead/1.2",
+          .limit_groups = {"/sys/fs/cgroup/cpu/fairlead/1.2", "/sys/fs/cgroup/memory/fairlead/1.2"},
           .becomes_user = true,
           .uid = 1000,
           .gid = 100,

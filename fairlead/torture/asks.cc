@@ -19,11 +19,11 @@ std::int64_t scaled(Rng& rng, std::int64_t most) {
   return 1 + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(std::min(high, most))));
 }
 
-// Returns the memory that a submission states: none, or a part of a GPU's.
-std::uint32_t memory_of(std::size_t submission) {
+// Returns the memory that a submission states: none, or a part of the whole.
+std::uint32_t memory_of(std::size_t submission, std::uint32_t whole_mb) {
   constexpr std::uint32_t kParts = 8;
   const auto parts = static_cast<std::uint32_t>(submission % (kParts + 1));
-  return parts * kGpuMemoryMb / kParts;
+  return parts * whole_mb / kParts;
 }
 
 std::uint32_t small(Rng& rng, std::uint32_t bound) {
@@ -140,8 +140,13 @@ Ask Asks::submit(Rng& rng, Asker asker) {
     job.limit = {100 * scaled(rng, 2048)};
     body += fmt::format(R"(,"limit_s":{})", static_cast<double>(job.limit.ms) / 1000);
   }
-  if (plan_.has_memory) job.gpu_memory_mb = memory_of(promises_.submissions.size());
+  if (plan_.has_memory) {
+    const std::size_t number = promises_.submissions.size();
+    job.gpu_memory_mb = memory_of(number, kGpuMemoryMb);
+    job.memory_mb = memory_of(number / 2, kHostMemoryMb);
+  }
   if (job.gpu_memory_mb > 0) body += fmt::format(R"(,"gpu_memory_mb":{})", job.gpu_memory_mb);
+  if (job.memory_mb > 0) body += fmt::format(R"(,"memory_mb":{},"cpus":1.5)", job.memory_mb);
   if (job.work.retries > 0) body += fmt::format(R"(,"retries":{})", job.work.retries);
   if (plan_.has_orders) body += conditions(rng, job);
   if (plan_.has_orders && rng.below(2) == 0) {

@@ -204,11 +204,16 @@ std::string Invariants::check_gpus(const SimTask& task) {
 
 std::string Invariants::check_memory() {
   std::ranges::fill(memory_mb_, 0);
+  std::uint64_t host_mb = 0;
   for (const auto& [id, task] : io_.processes().all()) {
     const auto known = promises_.acknowledged.find(id.job);
     if (!task.is_alive() || task.is_killed || known == promises_.acknowledged.end()) continue;
+    const Submitted& submission = promises_.submissions[known->second];
+    host_mb += submission.memory_mb;
+    if (host_mb > kHostMemoryMb)
+      return fmt::format("{} does not fit into the memory of the machine", text(id));
     for (const std::uint32_t gpu : task.gpus) {
-      memory_mb_[gpu] += promises_.submissions[known->second].gpu_memory_mb;
+      memory_mb_[gpu] += submission.gpu_memory_mb;
       if (memory_mb_[gpu] > kGpuMemoryMb)
         return fmt::format("{} does not fit into the memory of GPU {}", text(id), gpu);
     }

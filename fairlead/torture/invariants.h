@@ -19,7 +19,7 @@
 //     and unfinished;
 // 11. a user's jobs have no more GPUs at once than the user's limit, and the same holds for a group;
 // 12. a job that runs leaves its GPUs soon if one of its user with a higher priority waits;
-// 13. the living tasks on a GPU state no more memory than it has, except killed ones;
+// 13. the living tasks on a GPU, and all of them on the machine, state no more memory than it has, except killed ones;
 // 14. the journal is a possible one, and the tables are its fold.
 //
 // They hold between two steps of the daemon.

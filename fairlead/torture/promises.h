@@ -19,6 +19,8 @@ constexpr const char* kGroup = "lab";
 
 // The memory of each GPU in some worlds, in 10^6 bytes.
 constexpr std::uint32_t kGpuMemoryMb = 80'000;
+// The memory of the machine in the same worlds.
+constexpr std::uint32_t kHostMemoryMb = 160'000;
 
 // One submission; each has another name.
 struct Submitted {
@@ -29,6 +31,7 @@ struct Submitted {
   SimWork work;
   Duration limit{};                 // zero: none
   std::uint32_t gpu_memory_mb = 0;  // that it needs of each GPU; 0: not stated
+  std::uint32_t memory_mb = 0;      // that it needs of the machine; 0: not stated
   std::uint32_t priority = 1;       // 0: low, 2: high
   std::vector<JobId> after{};       // that must end before it starts,
   bool needs_good_ends = false;     // and well

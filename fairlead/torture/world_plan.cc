@@ -3,6 +3,7 @@
 #include "fairlead/base/check.h"
 #include "fairlead/base/parse.h"
 #include "fairlead/base/rng.h"
+#include "fairlead/torture/promises.h"
 
 #include <fmt/ranges.h>
 
@@ -154,7 +155,9 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
 }
 
 ServeOptions WorldPlan::serve_options() const {
-  return {.machine = machine,
+  Machine sized = machine;
+  if (has_memory) sized.host = {.cpus = 64, .memory_mb = kHostMemoryMb};
+  return {.machine = std::move(sized),
           .policy = policy,
           .seed = seed,
           .grace = grace,

@@ -5,6 +5,7 @@ no such signal, they poll within a bound (`until`). No test relies on a pause.
 """
 
 import contextlib
+import glob
 import http.client
 import json
 import os
@@ -176,6 +177,7 @@ class Daemon:
         if self.is_up():
             self.kill()
         groups = {task.cgroup for task in self.tasks() if task.cgroup}
+        limits = {group for task in self.tasks() for group in task.limit_groups}
         for task in self.tasks():
             with contextlib.suppress(OSError):
                 os.kill(task.shim, signal.SIGUSR2)
@@ -191,11 +193,21 @@ class Daemon:
             with contextlib.suppress(OSError, AssertionError):
                 until(lambda: "populated 0" in pathlib.Path(group, "cgroup.events").read_text(), 5)
                 os.rmdir(group)
-        for group in {os.path.dirname(group) for group in groups}:
+        for group in limits:
             with contextlib.suppress(OSError):
                 os.rmdir(group)
+        for place in self.cgroups():
+            with contextlib.suppress(OSError):
+                os.rmdir(place)
         self.log.close()
         shutil.rmtree(self.base, ignore_errors=True)
+
+    def cgroups(self):
+        """Returns the folders of its tasks' cgroups, in each hierarchy."""
+        with contextlib.suppress(OSError):
+            name = f"{(self.folder / 'began').read_text().strip()}.{self.folder.stat().st_ino}"
+            return glob.glob(f"/sys/fs/cgroup/**/fairlead/{name}", recursive=True)
+        return []
 
     # Its clients.
 
@@ -303,6 +315,7 @@ class Task:
         self.job = int(folder.name.split(".")[0])
         mark = (folder / "shim").read_text().split("\n")
         self.shim, self.cgroup = int(mark[1]), mark[3]
+        self.limit_groups = [group for group in mark[4:] if group]
         self.was_asked = (folder / "asked").exists()
 
     def descendants(self):

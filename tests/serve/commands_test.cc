@@ -239,7 +239,7 @@ TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
   on("POST /v1/jobs", json{{"id", 12}}, 201);
   const Ended ended =
       ask("submit -g 2 -n resnet --model ResNet50 --time 1h30m --types V100,K80 --processes 2 "
-          "--limit 2d --retries 3 --gpu-mem 20.5G -- "
+          "--limit 2d --retries 3 --gpu-mem 20.5G --mem 32G --cpus 4.5 -- "
           "python 'a b.py' '[1,2]' -g 5 -- --name",
           "umask 027; export MARK='a=b c'");
   EXPECT_EQ(ended.out, "12\n");
@@ -255,6 +255,8 @@ TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
   EXPECT_EQ(body["limit_s"], 172'800);
   EXPECT_EQ(body["retries"], 3);
   EXPECT_EQ(body["gpu_memory_mb"], 20'500);
+  EXPECT_EQ(body["memory_mb"], 32'000);
+  EXPECT_EQ(body["cpus"], 4.5);
   EXPECT_EQ(body["types"], (json{"V100", "K80"}));
   EXPECT_EQ(body["command"], (json{"python", "a b.py", "[1,2]", "-g", "5", "--", "--name"}));
   EXPECT_EQ(body["umask"], 027);
@@ -264,10 +266,17 @@ TEST_F(Commands, ASubmissionCarriesWhatTheShellHas) {
   EXPECT_NE(std::ranges::find(environment, json("PYTHONUNBUFFERED=1")), environment.end());
 }
 
-TEST_F(Commands, GpuMemoryHasAUnit) {
-  for (const char* size : {"20", "G", "20T", "-1G", "0M", "1e9G", "x20G"})
-    EXPECT_EQ(ask(fmt::format("submit --gpu-mem={} -- true", size)).errors,
-              fmt::format("fairlead: --gpu-mem: like 20G or 500M: {}\n", size));
+TEST_F(Commands, MemoryHasAUnit) {
+  for (const char* flag : {"--gpu-mem", "--mem"})
+    for (const char* size : {"20", "G", "20T", "-1G", "0M", "1e9G", "x20G"})
+      EXPECT_EQ(ask(fmt::format("submit {}={} -- true", flag, size)).errors,
+                fmt::format("fairlead: {}: like 20G or 500M: {}\n", flag, size));
+}
+
+TEST_F(Commands, ProcessorsAreANumber) {
+  for (const char* cpus : {"0", "-1", "4G", "1e9", "x"})
+    EXPECT_EQ(ask(fmt::format("submit --cpus={} -- true", cpus)).errors,
+              fmt::format("fairlead: --cpus: a number from 0.01, like 4 or 0.5: {}\n", cpus));
 }
 
 TEST_F(Commands, WhatTheShellSetsIsNotReplaced) {
