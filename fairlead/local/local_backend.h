@@ -126,6 +126,7 @@ class LocalBackend : public RecordSink {
     bool works = true;              // on its GPUs
     Sensors sensors{};
     double told_rate = 0;             // reported to the engine; 0: none
+    bool told_profile = false;        // to the engine
     Time idle_since = Time::never();  // its GPUs were idle at each look from then on
   };
   struct Start {
@@ -167,6 +168,7 @@ class LocalBackend : public RecordSink {
   GpuBlame::Try try_of(JobId id, const Task& task) const;
   void look(Time now);
   void look_at(Time now, JobId id, Job& job);
+  void report_profile(JobId job, double speed, const TaskReports& reports, Task& task);
   void conclude(Time now, const Task& of, Job& job, TaskEnd end);
   bool retry(TaskId task, Submission& what);
   void begin_again(JobId id, Job& job);

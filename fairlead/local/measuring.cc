@@ -1,9 +1,13 @@
 // Measures the speed of jobs, and finds out which jobs can save their work.
 
 #include "fairlead/local/local_backend.h"
+#include "fairlead/measure/profile_line.h"
 #include "fairlead/measure/speed_reports.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -67,14 +71,28 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
                   jobs.model[id].is_none() ? "" : tables_.models[jobs.model[id]]);
   const auto gpus = static_cast<double>(task.gpus.size());
   // Speed 1 is the reference on the gang that the job asks for.
-  const double rate =
-      plausible(references_.relative(model, task.sensors, gpus) * gpus / jobs.gpus[id]);
+  const double speed = references_.relative(model, task.sensors, gpus) * gpus;
+  report_profile(id, speed, reports, task);
+  const double rate = plausible(speed / jobs.gpus[id]);
   if (!is_news(rate, task.told_rate)) return;
   task.told_rate = rate;
   inbox_.add({.kind = EventKind::kProgress, .job = id, .run = job.run, .rate = Rate::of(rate)});
   const Sensors::Done done = task.sensors.done().value();
   if (const auto left = time_left(done.progress, done.unit_per_s, rate))
     inbox_.add({.kind = EventKind::kReported, .job = id, .left = *left});
+}
+
+// Reports the profile of a task once, after the hook has measured the length of its steps. `speed`: of the task, relative
+// to one GPU.
+void LocalBackend::report_profile(JobId job, double speed, const TaskReports& reports, Task& task) {
+  const auto step_per_s = task.sensors.rate(Sensor::kHook);
+  if (task.told_profile || !step_per_s || !(*step_per_s > 0)) return;
+  constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
+  const double step_us = std::clamp(std::round(1e6 * speed / *step_per_s), 1.0, kMost);
+  const auto profile = parse_profile(reports.steps, static_cast<std::uint32_t>(step_us));
+  if (!profile) return;
+  task.told_profile = true;
+  inbox_.add({.kind = EventKind::kProfiled, .job = job, .profile = *profile});
 }
 
 void LocalBackend::expect(std::span<Step> steps) const {

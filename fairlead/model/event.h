@@ -3,6 +3,7 @@
 
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
+#include "fairlead/model/job_profile.h"
 
 #include <cstdint>
 #include <string_view>
@@ -34,12 +35,14 @@ enum class EventKind : std::uint8_t {
   kPinned,     // whether a job can save its work is known now
   kForgotten,  // a user asks to forget the measured speeds of a model
   kRoomUp,  // a node offers tasks more of a resource other than GPUs (Jobs::limits); policies get kGpusUp
+  kProfiled,  // the profile of a job was seen
 };
-constexpr std::size_t kEventKinds = 22;
+constexpr std::size_t kEventKinds = 23;
 std::string_view event_name(EventKind kind);  // "start failed"
 
 // Policies get all kinds except those for the engine alone: kStopped, kStopFailed, kHeld, kStartFailed, kCordoned,
-// kUncordoned, kStarted, kProgress, kReported, kReleased, kPinned, kForgotten and kRoomUp.
+// kUncordoned, kStarted, kProgress, kReported, kReleased, kPinned, kForgotten, kRoomUp and
+// kProfiled.
 
 // Returns true if the event takes the job's GPUs but keeps the job.
 constexpr bool loses_gang(EventKind kind) { return kind == EventKind::kEvicted; }
@@ -81,6 +84,7 @@ struct Event {
   Duration lost;                  // for kEvicted: running time whose work was lost
   bool is_pinned = false;         // for kPinned
   std::string_view model{};       // for kForgotten
+  JobProfile profile{};           // for kProfiled
   // For kFailed, kCancelled, kStopFailed, kStartFailed and kCordoned; may be empty.
   std::string_view reason;
 };
