@@ -108,7 +108,7 @@ struct ModelAnswer {
     double gradients_mb = 0;
     double largest_tensor_mb = 0;
     std::int64_t workers = 1;
-    std::optional<std::int64_t> samples{};  // of a worker in a step; none: not known
+    std::optional<std::int64_t> samples{};  // a worker's, in a step; none: not known
   };
   std::optional<Profile> profile{};  // none: it was not seen
 };

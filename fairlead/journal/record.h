@@ -25,7 +25,6 @@
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/event.h"
-#include "fairlead/model/job_profile.h"
 #include "fairlead/model/job_spec.h"
 #include "fairlead/model/note.h"
 #include "fairlead/model/step.h"

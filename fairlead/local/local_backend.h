@@ -168,7 +168,6 @@ class LocalBackend : public RecordSink {
   GpuBlame::Try try_of(JobId id, const Task& task) const;
   void look(Time now);
   void look_at(Time now, JobId id, Job& job);
-  void report_profile(JobId job, double speed, const TaskReports& reports, Task& task);
   void conclude(Time now, const Task& of, Job& job, TaskEnd end);
   bool retry(TaskId task, Submission& what);
   void begin_again(JobId id, Job& job);

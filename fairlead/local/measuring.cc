@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace fairlead {
@@ -32,6 +33,19 @@ std::string loss_text(const Progress& before, const Progress& after) {
   if (!is_same_count || after.done >= before.done) return {};
   return fmt::format("from {:.0f} to {:.0f} {}", before.done, after.done,
                      after.unit.empty() ? "units" : after.unit);
+}
+
+// Reports the profile in a line of the hook, after the hook has measured the length of a step. Returns false before that.
+// `speed`: of the task, relative to one GPU.
+bool report_profile(JobId job, double speed, const Sensors& sensors, std::string_view line,
+                    Inbox& inbox) {
+  const auto step_per_s = sensors.rate(Sensor::kHook);
+  if (!step_per_s || !(*step_per_s > 0)) return false;
+  constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
+  const double step_us = std::clamp(std::round(1e6 * speed / *step_per_s), 1.0, kMost);
+  const auto profile = parse_profile(line, static_cast<std::uint32_t>(step_us));
+  if (profile) inbox.add({.kind = EventKind::kProfiled, .job = job, .profile = *profile});
+  return profile.has_value();
 }
 
 }  // namespace
@@ -72,7 +86,8 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
   const auto gpus = static_cast<double>(task.gpus.size());
   // Speed 1 is the reference on the gang that the job asks for.
   const double speed = references_.relative(model, task.sensors, gpus) * gpus;
-  report_profile(id, speed, reports, task);
+  if (!task.told_profile)
+    task.told_profile = report_profile(id, speed, task.sensors, reports.steps, inbox_);
   const double rate = plausible(speed / jobs.gpus[id]);
   if (!is_news(rate, task.told_rate)) return;
   task.told_rate = rate;
@@ -80,19 +95,6 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
   const Sensors::Done done = task.sensors.done().value();
   if (const auto left = time_left(done.progress, done.unit_per_s, rate))
     inbox_.add({.kind = EventKind::kReported, .job = id, .left = *left});
-}
-
-// Reports the profile of a task once, after the hook has measured the length of its steps. `speed`: of the task, relative
-// to one GPU.
-void LocalBackend::report_profile(JobId job, double speed, const TaskReports& reports, Task& task) {
-  const auto step_per_s = task.sensors.rate(Sensor::kHook);
-  if (task.told_profile || !step_per_s || !(*step_per_s > 0)) return;
-  constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
-  const double step_us = std::clamp(std::round(1e6 * speed / *step_per_s), 1.0, kMost);
-  const auto profile = parse_profile(reports.steps, static_cast<std::uint32_t>(step_us));
-  if (!profile) return;
-  task.told_profile = true;
-  inbox_.add({.kind = EventKind::kProfiled, .job = job, .profile = *profile});
 }
 
 void LocalBackend::expect(std::span<Step> steps) const {

@@ -1,7 +1,7 @@
 // The job profile in a line of the hook (python/hook): "1200 0 steps 102400 97492 8192 4 32 4711".
 #pragma once
 
-#include "fairlead/model/job_profile.h"
+#include "fairlead/model/event.h"
 
 #include <cstdint>
 #include <optional>

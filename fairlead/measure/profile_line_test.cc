@@ -36,8 +36,8 @@ TEST(ProfileLine, OfAnotherFormOrBeyondReasonIsIgnored) {
                            "1200 0 steps 2 1 0 1 1 4711",            // gradients without a tensor
                            "1200 0 steps 2 1 2 1 1 4711",            // a tensor larger than all
                            "1200 0 steps 0 1 1 1 1 4711",            // no parameters
-                           "1200 0 steps 1 1 1 0 1 4711",            // by nobody
-                           "1200 0 steps 1 1 1 1000001 1 4711",      // by too many
+                           "1200 0 steps 1 1 1 0 1 4711",            // without workers
+                           "1200 0 steps 1 1 1 1000001 1 4711",      // too many
                            "1200 0 steps 4000000001 1 1 1 1 4711",   // larger than any memory
                            "1200 0 steps 4294967297 1 1 1 1 4711"})  // more than 32 bits
     EXPECT_FALSE(parse_profile(line, 250).has_value()) << line;

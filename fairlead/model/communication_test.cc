@@ -57,7 +57,7 @@ TEST(Communication, ComputingTimeFollowsFromTheLengthOfAnIteration) {
         for (const Tier tier : {Tier::kPair, Tier::kNode, Tier::kRack, Tier::kSpine}) {
           const double ms = iteration_of(model, compute_ms, 4, tier, kLinks).alone_ms();
           const auto found = compute_ms_of(model, ms, 4, tier, kLinks);
-          // If the exchange hides all computation, its length says nothing about it.
+          // If the exchange hides all computation, the length is the same for any.
           const bool is_hidden = ms <= iteration_of(model, 0, 4, tier, kLinks).alone_ms();
           ASSERT_EQ(found.has_value(), !is_hidden)
               << overlap << ' ' << exposed << ' ' << compute_ms;

@@ -3,7 +3,6 @@
 
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
-#include "fairlead/model/job_profile.h"
 
 #include <cstdint>
 #include <string_view>
@@ -69,6 +68,24 @@ constexpr bool is_about_run(EventKind kind) {
 }
 
 constexpr std::uint64_t kAllGpus = ~std::uint64_t{0};
+
+// The data that a training job exchanges in each step, and the length of the step. A live world sees it once in a run.
+// KnownSpeed predicts speeds of other gangs from it. kB are 1000 bytes.
+struct JobProfile {
+  std::uint32_t parameters_kb = 0;      // that are trained
+  std::uint32_t gradients_kb = 0;       // 0: there is no profile
+  std::uint32_t largest_tensor_kb = 0;  // of the gradients
+  std::uint32_t workers = 0;            // processes or devices that add up their gradients
+  std::uint32_t samples = 0;            // of one worker in a step; 0: not known
+  std::uint32_t step_us = 0;            // on one GPU, at speed 1 for a job that requests one
+
+  // Returns whether a job can have it.
+  bool is_plausible() const {
+    return parameters_kb > 0 && largest_tensor_kb > 0 && largest_tensor_kb <= gradients_kb &&
+           workers > 0 && step_us > 0;
+  }
+  friend bool operator==(const JobProfile&, const JobProfile&) = default;
+};
 
 struct Event {
   EventKind kind;

@@ -11,9 +11,9 @@
 //    or the jobs reported. The table, if any, only decides which gangs cannot run and which GPU types jobs run on.
 //    Policies that need all rates get estimates from the start. For a type without measurements of the profile, the
 //    estimate is its rate on measured types times the gain of other profiles there (type_ratios.h). A profile without
-//    measurements runs at speed 1 on the mean GPU. Once the job profile of a user's model was seen (job_profile.h), the
+//    measurements runs at speed 1 on the mean GPU. Once the JobProfile of a user's model was seen (event.h), the
 //    speeds of gangs that were not measured follow from the nearest measurement on the type, and from the links: the
-//    computing time of the measured gang is that of the other one (communication.h). Measurements go first.
+//    other gang computes for as long as the measured one (communication.h). Measurements go first.
 //
 // rate: O(log rows) with the table; O(types x sizes x tiers measured) without. on_start: O(slices). see_profile, and
 // add_node after it: O(nodes). Memory: one word per job and one instant per profile and type; measurements: see
@@ -23,7 +23,7 @@
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
-#include "fairlead/model/job_profile.h"
+#include "fairlead/model/event.h"
 #include "fairlead/model/knowledge.h"
 #include "fairlead/model/measured_rates.h"
 
@@ -48,7 +48,7 @@ struct LearnedSpeed {
   GpuTypeId type;
   double per_gpu = 0;  // relative to the reference gang, of which each GPU has speed 1
   MeasuredRate measured;
-  JobProfile profile{};  // of the model; not taken over by learn()
+  JobProfile profile{};  // the model's, which learn() ignores
 };
 
 class KnownSpeed {

@@ -478,8 +478,8 @@ struct Predicted {
 const std::vector<Slice> kTwoOnANode = {{NodeId(0), 2}};
 const std::vector<Slice> kOneOnEach = {{NodeId(0), 1}, {NodeId(1), 1}};
 
-// A pair exchanges 100 MB in 10 ms. Of these, 55 % lengthen the step, and the rest hides behind the computation. So a
-// step of 100 ms computes for 94.5 ms, beside which 63.03 ms can hide.
+// A pair exchanges 100 MB in 10 ms: 5.5 ms lengthen the step, and the rest hides behind the computation. So a step of
+// 100 ms computes for 94.5 ms, beside which 63.03 ms can hide.
 TEST(PredictedSpeed, FollowsFromOneMeasurementTheProfileAndTheLinks) {
   Predicted known;
   known.measure(kAnnVae, kTwoOnANode, 1);
@@ -536,7 +536,7 @@ TEST(PredictedSpeed, OnATypeThatWasNotTriedIsUnknownToPoliciesThatProfile) {
 TEST(PredictedSpeed, OfAGangThatIsFasterThanItsLinksIsNotPredicted) {
   Predicted known;
   JobProfile profile = kProfile;
-  profile.step_us = 19'000;  // 9.5 ms for a pair, whose links need 10
+  profile.step_us = 19'000;  // 9.5 ms for a pair; the links need 10
   known.speed.see_profile(kAnnVae, profile);
   known.measure(kAnnVae, kTwoOnANode, 1);
   EXPECT_EQ(known.rate(kAnnVae, 2, Tier::kRack), 1);
