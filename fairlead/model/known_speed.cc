@@ -108,8 +108,8 @@ bool KnownSpeed::see_profile(JobId job, const JobProfile& profile) {
   if (state_->seen.size() <= of) state_->seen.resize(of + 1);
   JobProfile& known = state_->seen[of];
   JobProfile seen = profile;
-  const double change = static_cast<double>(seen.step_us) / std::max(known.step_us, 1U);
-  if (std::abs(change - 1) <= kStepChange) seen.step_us = known.step_us;
+  const double change_us = std::abs(static_cast<double>(seen.step_us) - known.step_us);
+  if (change_us <= kStepChange * known.step_us) seen.step_us = known.step_us;
   if (known == seen) return false;
   known = seen;
   state_->links = type_links(cluster_, Fabric(cluster_));

@@ -553,6 +553,10 @@ TEST(PredictedSpeed, ChangesWithTheProfileAlone) {
     return is_news;
   };
   JobProfile profile = kProfile;
+  profile.step_us = 1;
+  EXPECT_TRUE(see(profile));
+  EXPECT_EQ(known.speed.learned().at(0).profile, profile);
+  profile = kProfile;
   EXPECT_TRUE(see(profile));
   EXPECT_FALSE(see(profile));
   profile.step_us = 215'000;

@@ -155,7 +155,9 @@ def workers():
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_world_size()
     jax = sys.modules.get("jax")
-    return int(os.environ.get("WORLD_SIZE", "1")) if jax is None else jax.device_count()
+    if jax is None or distributed is not None:  # JAX takes GPUs when it counts them
+        return int(os.environ.get("WORLD_SIZE", "1"))
+    return jax.device_count()
 
 
 counter = Counter(os.path.join(os.path.dirname(os.environ["FAIRLEAD_PROGRESS"]), "steps"))
