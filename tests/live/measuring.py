@@ -78,8 +78,8 @@ class MeasuringTest(LiveTest):
         live = self.daemon("2xV100")
         self.submit(live, PROFILED, model="net")
         profile = until(lambda: self.profile(live, "net"), 60, "the profile is seen")
-        self.assertTrue(8 < profile.pop("step_ms") < 40, profile)
-        self.assertEqual(profile, {"parameters_mb": 10.312, "gradients_mb": 8.312, "largest_tensor_mb": 8.192,
+        self.assertGreater(profile.pop("step_ms"), 1000 * STEP_S - 1)
+        self.assertEqual(profile, {"parameters_mb": 8.312, "gradients_mb": 8.312, "largest_tensor_mb": 8.192,
                                    "workers": 1, "samples": 16})
         environment = {**os.environ, "FAIRLEAD_SOCKET": str(live.folder / "socket")}
         listed = subprocess.run([Settings.programs / "fairlead", "models", "learned"], env=environment, capture_output=True,
