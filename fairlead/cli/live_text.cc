@@ -206,6 +206,28 @@ std::string models_text(const ClusterAnswer& cluster, const std::vector<ModelAns
   return table.text(style);
 }
 
+std::string profiles_text(const std::vector<ModelAnswer>& models, TextStyle style) {
+  using enum Align;
+  Table table({{"USER", kLeft},
+               {"MODEL", kLeft},
+               {"GRADIENTS"},
+               {"LARGEST TENSOR"},
+               {"WORKERS"},
+               {"SAMPLES"}});
+  const ModelAnswer* last = nullptr;
+  for (const ModelAnswer& model : models) {
+    const bool is_listed =
+        last != nullptr && last->user == model.user && last->model == model.model;
+    if (is_listed || !model.profile) continue;
+    last = &model;
+    const ModelAnswer::Profile& seen = *model.profile;
+    table.add_row({model.user, model.model, fmt::format("{:.1f} MB", seen.gradients_mb),
+                   fmt::format("{:.1f} MB", seen.largest_tensor_mb), count_text(seen.workers),
+                   seen.samples ? count_text(*seen.samples) : "-"});
+  }
+  return last == nullptr ? std::string() : table.text(style);
+}
+
 int exit_code_of(const JobAnswer& job) {
   if (job.state == "finished") return 0;
   if (job.signal.value_or(0) > 0) return static_cast<int>(128 + *job.signal);

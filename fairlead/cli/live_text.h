@@ -24,6 +24,9 @@ std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>
 // Returns a row for each learned speed.
 std::string models_text(const ClusterAnswer& cluster, const std::vector<ModelAnswer>& models,
                         TextStyle style);
+// Returns a row for each model of a user whose job profile was seen; empty: there are none. REQUIRES: sorted by user and
+// model.
+std::string profiles_text(const std::vector<ModelAnswer>& models, TextStyle style);
 std::string users_text(const std::vector<UserAnswer>& users, TextStyle style);
 // Returns a table of the limits of groups; empty: there are none.
 std::string groups_text(const std::vector<GroupAnswer>& groups, TextStyle style);

@@ -34,11 +34,27 @@ TEST(LiveText, ALearnedSpeedHasItsCountAndConfidence) {
     {"user": "bob", "model": "train.py", "gpu_type": "K80", "gpus": 2, "tier": "node", "speed": 0.25,
      "measurements": 3, "confidence": 0.8, "measured_unix_ms": 9940000},
     {"user": "ann", "model": "vgg", "gpu_type": "V100", "gpus": 1, "tier": "pair", "speed": 1,
-     "measurements": 1, "confidence": 0.6667, "measured_unix_ms": 10000001}]})"));
+     "measurements": 1, "confidence": 0.6667, "measured_unix_ms": 10000001, "profile": null}]})"));
   EXPECT_EQ(models_text(cluster(), models, TextStyle::kPlain),
             "USER  MODEL     GPU TYPE  GPUS  TIER  SPEED  MEASURED  CONFIDENCE    LAST\n"
             "ann   vgg       V100         1  pair      1       1 x      66.7 %  0s ago\n"
             "bob   train.py  K80          2  node   0.25       3 x      80.0 %  1m ago\n");
+  EXPECT_EQ(profiles_text(models, TextStyle::kPlain), "");
+}
+
+TEST(LiveText, AProfileHasARowForEachModelOfAUser) {
+  const auto models = model_answers(json::parse(R"({"models": [
+    {"user": "ann", "model": "vgg", "gpu_type": "V100", "profile":
+     {"gradients_mb": 553.43, "largest_tensor_mb": 411.04, "workers": 8, "samples": 32}},
+    {"user": "ann", "model": "vgg", "gpu_type": "K80", "profile":
+     {"gradients_mb": 553.43, "largest_tensor_mb": 411.04, "workers": 8, "samples": 32}},
+    {"user": "ann", "model": "gpt", "gpu_type": "K80", "profile": null},
+    {"user": "bob", "model": "vgg", "gpu_type": "K80", "profile":
+     {"gradients_mb": 0.004, "largest_tensor_mb": 0.004, "workers": 1, "samples": null}}]})"));
+  EXPECT_EQ(profiles_text(models, TextStyle::kPlain),
+            "USER  MODEL  GRADIENTS  LARGEST TENSOR  WORKERS  SAMPLES\n"
+            "ann   vgg     553.4 MB        411.0 MB        8       32\n"
+            "bob   vgg       0.0 MB          0.0 MB        1        -\n");
 }
 
 TEST(LiveText, AJobThatLeavesItsGpusIdleIsNamed) {

@@ -260,6 +260,10 @@ Status show_learned(const DaemonQueries& daemon, bool as_json) {
   fmt::print(
       "{}\nSPEED is of a GPU, relative to the first speed that was measured for the model.\n",
       models_text(cluster, models, stdout_style()));
+  const std::string profiles = profiles_text(models, stdout_style());
+  if (!profiles.empty())
+    fmt::print("\n{}\nWORKERS add up their gradients in each step; SAMPLES are of one worker.\n",
+               profiles);
   return {};
 }
 

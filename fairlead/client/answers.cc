@@ -100,6 +100,14 @@ UserAnswer user_answer(const json& user) {
           .jobs_running = integer(user, "jobs_running").value_or(0)};
 }
 
+std::optional<ModelAnswer::Profile> model_profile(const json& profile) {
+  if (!profile.is_object()) return std::nullopt;
+  return ModelAnswer::Profile{.gradients_mb = number(profile, "gradients_mb").value_or(0),
+                              .largest_tensor_mb = number(profile, "largest_tensor_mb").value_or(0),
+                              .workers = integer(profile, "workers").value_or(1),
+                              .samples = integer(profile, "samples")};
+}
+
 ModelAnswer model_answer(const json& model) {
   return {.user = text(model, "user"),
           .model = text(model, "model"),
@@ -109,7 +117,8 @@ ModelAnswer model_answer(const json& model) {
           .speed = number(model, "speed").value_or(0),
           .measurements = integer(model, "measurements").value_or(0),
           .confidence = number(model, "confidence").value_or(0),
-          .measured_unix_ms = integer(model, "measured_unix_ms").value_or(0)};
+          .measured_unix_ms = integer(model, "measured_unix_ms").value_or(0),
+          .profile = model_profile(field(model, "profile"))};
 }
 
 }  // namespace

@@ -104,6 +104,13 @@ struct ModelAnswer {
   std::int64_t measurements = 0;
   double confidence = 0;  // 0 to 1
   std::int64_t measured_unix_ms = 0;
+  struct Profile {
+    double gradients_mb = 0;
+    double largest_tensor_mb = 0;
+    std::int64_t workers = 1;
+    std::optional<std::int64_t> samples{};  // a worker's, in a step; none: not known
+  };
+  std::optional<Profile> profile{};  // none: it was not seen
 };
 
 struct UsageAnswer {

@@ -38,6 +38,7 @@ void Engine::admit(const Batch& batch) {
                      .rack = join.row.rack,
                      .gpus = join.row.gpus});
     plan_.free_.add_node();
+    known_.add_node();
     news_.push_back({.kind = EventKind::kGpusUp, .node = join.node});
   }
 }
@@ -123,6 +124,11 @@ bool Engine::apply_job_event(const Event& event) {
       return true;
     case EventKind::kReported:
       return report(event);
+    case EventKind::kProfiled:
+      if (!event.profile.is_plausible()) return false;
+      if (known_.see_profile(event.job, event.profile))
+        log(record::Profiled{event.job, event.profile});
+      return true;
     case EventKind::kPinned:
       if (!jobs_.is_here(event.job) || jobs_.keeps_no_work(event.job) == event.is_pinned)
         return false;

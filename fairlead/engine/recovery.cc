@@ -300,6 +300,10 @@ class RecordedWorld : public Backend {
     add_job(EventKind::kPinned, pinned.job);
     events_.back().is_pinned = pinned.is_pinned;
   }
+  void add(const record::Profiled& profiled) {
+    add_job(EventKind::kProfiled, profiled.job);
+    events_.back().profile = profiled.profile;
+  }
   void add(const record::Forgotten& forgotten) {
     events_.push_back({.kind = EventKind::kForgotten, .user = forgotten.user});
     events_.back().model = forgotten.model;

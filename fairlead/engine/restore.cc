@@ -70,6 +70,7 @@ void Engine::restore(const Record& record) {
           [&](const record::Rejected& rejected) { add_job(rejected.asked.job); },
           [&](const record::Node&) {
             if (!plan_.free_.has(NodeId(tables_.cluster.nodes() - 1))) plan_.free_.add_node();
+            known_.add_node();
           },
           [&](const record::Place& place) {
             for (Slice slice : place.gang) plan_.free_.take(slice.node, slice.gpus);
@@ -90,6 +91,9 @@ void Engine::restore(const Record& record) {
           [&](const record::Finished& finished) { known_work_.on_finished(finished.job); },
           [&](const record::Forgotten& forgotten) {
             known_.forget(forgotten.user, tables_.model_named(forgotten.model));
+          },
+          [&](const record::Profiled& profiled) {
+            known_.see_profile(profiled.job, profiled.profile);
           },
           [&](const record::Pinned& pinned) { plan_.pin(pinned.job, plan_.gangs_[pinned.job]); },
           [&](const record::StartFailed& failed) {

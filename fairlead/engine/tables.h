@@ -122,9 +122,9 @@ struct Tables {
   void on(const record::Carried& carried);
   void on(const record::Pinned& pinned);
   // Records that change no table.
-  void on(
-      const OneOf<record::Speed, Note, record::End, record::Unsubmitted, record::Ignored,
-                  record::Skipped, record::Reported, record::Snapshot, record::Forgotten> auto&) {}
+  void on(const OneOf<record::Speed, Note, record::End, record::Unsubmitted, record::Ignored,
+                      record::Skipped, record::Reported, record::Snapshot, record::Forgotten,
+                      record::Profiled> auto&) {}
 
   void add_job(const JobSpec& asked);
   // Ends the job's current run: returns its GPUs to their nodes and settles attained service. The job then waits.

@@ -37,6 +37,7 @@ void read_word(std::string_view word, SimWork& work) {
   if (name == "power") work.power = number(value, 0);
   if (name == "silent") work.is_silent = true;
   if (name == "mute") work.is_mute = true;
+  if (name == "gradients") work.gradients_kb = number(value, 0);
   if (name == "nostart") work.failing_starts = static_cast<std::uint32_t>(number(value, 0));
   if (name != "term") return;
   if (value == "ignore") work.on_term = SimWork::OnTerm::kIgnore;
@@ -92,6 +93,7 @@ std::vector<std::string> SimWork::command() const {
   if (power != 0) words.push_back("power=" + std::to_string(power));
   if (is_silent) words.emplace_back("silent");
   if (is_mute) words.emplace_back("mute");
+  if (gradients_kb > 0) words.push_back("gradients=" + std::to_string(gradients_kb));
   if (failing_starts > 0) words.push_back("nostart=" + std::to_string(failing_starts));
   if (broken) words.push_back("broken=" + std::to_string(*broken));
   return words;

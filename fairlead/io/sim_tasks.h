@@ -1,7 +1,7 @@
 // The processes of a SimIo's machine. How a task behaves is the command of its job:
 //
 //   work MS [exit=N [times=N]] [term=checkpoint:MS|forget|ignore|die] [every=MS] [hang] [brittle]
-//           [nostart=N] [retries=N] [broken=GPU] [power=P] [silent|mute]
+//           [nostart=N] [retries=N] [broken=GPU] [power=P] [silent|mute] [gradients=KB]
 //
 // It works for MS of running time, summed over all tasks of its job, and ends with the code N; with `times`, only that
 // often, and then with 0. If asked to end, it writes a checkpoint for some milliseconds and ends by the signal, ignores
@@ -10,7 +10,8 @@
 // brittle one dies if it is frozen for long; the first N starts of the job fail. `retries` is the number of times that
 // a daemon may start the job again after a task ended badly. On a broken GPU it ends with code 1 after 100 ms. It works
 // as fast as its GPUs: at FAIRLEAD_SPEED to the power of P hundredths (0). It reports its progress, or, if it is silent,
-// the hook counts its steps. Nothing measures a mute one.
+// the hook counts its steps, and sees gradients of so many kB, half of them in one tensor. Nothing measures a
+// mute one.
 //
 // It is also the truth by which a daemon is judged: the living tasks and their GPUs.
 //
@@ -48,6 +49,7 @@ struct SimWork {
   std::int64_t power = 0;  // hundredths
   bool is_silent = false;
   bool is_mute = false;
+  std::int64_t gradients_kb = 0;
 
   // A command that is none of the above is work of a second that dies when it is asked to end.
   static SimWork of(const std::vector<std::string>& command);

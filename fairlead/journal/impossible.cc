@@ -25,6 +25,7 @@ class OutOfRange {
     expect(static_cast<std::size_t>(value) < count, name);
   }
   void mask(std::string_view, std::uint64_t) {}
+  void profile(const JobProfile& profile) { expect(profile.is_plausible(), "the profile"); }
   void job(const JobSpec& asked) {
     JobSpec::fields(asked, *this);
     const bool in_tasks = asked.gpus % asked.task_gpus == 0 &&
@@ -56,6 +57,7 @@ void look(OutOfRange& visit, const record::Reported& reported) {
   // A job that has nothing left has finished.
   visit("left_ms", reported.left == Duration{} ? Duration{-1} : reported.left);
 }
+void look(OutOfRange& visit, const record::Profiled& profiled) { visit.profile(profiled.profile); }
 void look(OutOfRange&, const OneOf<record::Run, record::Snapshot, Note> auto&) {}
 template <class What>
 void look(OutOfRange& visit, const What& what) {

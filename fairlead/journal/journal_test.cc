@@ -125,6 +125,12 @@ std::string text_of(const record::Pinned& pinned) {
 std::string text_of(const record::Forgotten& forgotten) {
   return fmt::format("user {} {}", forgotten.user.row(), forgotten.model);
 }
+std::string text_of(const record::Profiled& profiled) {
+  const JobProfile& profile = profiled.profile;
+  return fmt::format("{} {} {} {} {} {} {}", profiled.job.row(), profile.parameters_kb,
+                     profile.gradients_kb, profile.largest_tensor_kb, profile.workers,
+                     profile.samples, profile.step_us);
+}
 std::string text_of(const record::Group& group) {
   return fmt::format("group {} {} {} {}", group.group.row(), group.name, group.tickets,
                      group.quota);
@@ -229,6 +235,7 @@ struct Fixture {
         {{62}, record::Carried{JobId(1), 3, {5}, Duration{9}}},
         {{62}, record::Pinned{JobId(1), true}},
         {{62}, record::Forgotten{UserId(3), "vgg"}},
+        {{62}, record::Profiled{JobId(1), {900, 800, 700, 8, 32, 4'000'000'000}}},
         {{62}, record::Group{GroupId(0), "vision", 3, 16}},
         {{62}, trade},
         {{70}, record::Finished{JobId(1)}},
@@ -299,6 +306,18 @@ TEST(Journal, AReportOfNothingLeftOrLessIsRefused) {
     const Status read = decode_journal(Reader(encode({reported})), back);
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().message, "record 1: left_ms is out of range");
+  }
+}
+
+TEST(Journal, AProfileThatNoJobCanHaveIsRefused) {
+  for (const JobProfile profile :
+       {JobProfile{}, JobProfile{900, 800, 801, 8, 32, 4000},
+        JobProfile{900, 800, 700, 0, 32, 4000}, JobProfile{900, 800, 700, 8, 32, 0}}) {
+    Rendered back;
+    const Record profiled{{61}, record::Profiled{JobId(1), profile}};
+    const Status read = decode_journal(Reader(encode({profiled})), back);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().message, "record 1: the profile is out of range");
   }
 }
 

@@ -52,10 +52,8 @@ void LifeCycleAudit::on(const Record& record) {
           [&](const record::Closed& closed) { on_closed(closed); },
           [&](const record::Uncordoned& uncordoned) { on_cordon(uncordoned.node, false); },
           [&](const record::Speed& speed) { running(speed.job); },
-          [&](const record::Reported& reported) {
-            if (!jobs_.has(reported.job)) {
-              problem("job {} reports before it came", reported.job.row());
-            }
+          [&](const OneOf<record::Reported, record::Profiled> auto& what) {
+            if (!jobs_.has(what.job)) problem("job {} reports before it came", what.job.row());
           },
           [&](const record::Carried& carried) { on_carried(carried); },
           [&](const record::End& end) { on_end(end.counts); },

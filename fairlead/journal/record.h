@@ -359,6 +359,21 @@ struct Forgotten {
   }
 };
 
+// The world has seen the profile of a job. It counts for all jobs of the user and model from now on.
+struct Profiled {
+  JobId job;
+  JobProfile profile;
+  static void fields(auto& self, auto& visit) {
+    visit("job", self.job);
+    visit("parameters_kb", self.profile.parameters_kb);
+    visit("gradients_kb", self.profile.gradients_kb);
+    visit("largest_tensor_kb", self.profile.largest_tensor_kb);
+    visit("workers", self.profile.workers);
+    visit("samples", self.profile.samples);
+    visit("step_us", self.profile.step_us);
+  }
+};
+
 struct End {
   JobCounts counts;
   static void fields(auto& self, auto& visit) {
@@ -383,15 +398,14 @@ struct Unsubmitted {  // just before End
 
 struct Record {
   // In the order of their numbers in the file.
-  using What =
-      std::variant<record::Run, record::User, record::Node, record::Arrived, record::Rejected,
-                   record::Finished, record::Failed, record::Cancelled, record::Evicted,
-                   record::GpusDown, record::GpusUp, record::Stop, record::Place, record::Speed,
-                   Note, record::End, record::Unsubmitted, record::Stopped, record::StopFailed,
-                   record::Started, record::StartFailed, record::Held, record::Released,
-                   record::Cordoned, record::Uncordoned, record::Tickets, record::Ignored,
-                   record::Skipped, record::Snapshot, record::Closed, record::Reported,
-                   record::Carried, record::Group, record::Pinned, record::Forgotten>;
+  using What = std::variant<
+      record::Run, record::User, record::Node, record::Arrived, record::Rejected, record::Finished,
+      record::Failed, record::Cancelled, record::Evicted, record::GpusDown, record::GpusUp,
+      record::Stop, record::Place, record::Speed, Note, record::End, record::Unsubmitted,
+      record::Stopped, record::StopFailed, record::Started, record::StartFailed, record::Held,
+      record::Released, record::Cordoned, record::Uncordoned, record::Tickets, record::Ignored,
+      record::Skipped, record::Snapshot, record::Closed, record::Reported, record::Carried,
+      record::Group, record::Pinned, record::Forgotten, record::Profiled>;
   Time t;
   What what;
 };

@@ -304,6 +304,17 @@ void Views::add_gpu_metrics(PrometheusText& text, Time now) const {
     text.value({{"gpu", fmt::format("{}", outage.gpu)}, {"cause", outage.cause}}, 1);
 }
 
+// Returns null if no profile of the model was seen.
+json profile_json(const JobProfile& profile) {
+  if (profile.gradients_kb == 0) return nullptr;
+  return {{"parameters_mb", profile.parameters_kb / 1e3},
+          {"gradients_mb", profile.gradients_kb / 1e3},
+          {"largest_tensor_mb", profile.largest_tensor_kb / 1e3},
+          {"workers", profile.workers},
+          {"samples", number_or_null(profile.samples)},
+          {"step_ms", profile.step_us / 1e3}};
+}
+
 // The confidence is the probability that the next measurement agrees, by Laplace's rule of succession.
 json Views::models() const {
   json list = json::array();
@@ -317,7 +328,8 @@ json Views::models() const {
                     {"speed", speed.per_gpu},
                     {"measurements", speed.measured.measurements},
                     {"confidence", (agreeing + 1) / (agreeing + 2)},
-                    {"measured_unix_ms", backend.unix_ms(speed.measured.last)}});
+                    {"measured_unix_ms", backend.unix_ms(speed.measured.last)},
+                    {"profile", profile_json(speed.profile)}});
   }
   return {{"models", std::move(list)}};
 }

@@ -129,6 +129,7 @@ class LocalBackend : public RecordSink {
     bool works = true;              // on its GPUs
     Sensors sensors{};
     double told_rate = 0;             // reported to the engine; 0: none
+    bool told_profile = false;        // to the engine
     Time idle_since = Time::never();  // its GPUs were idle at each look from then on
   };
   struct Start {

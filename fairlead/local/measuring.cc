@@ -1,10 +1,15 @@
 // Measures the speed of jobs, and finds out which jobs can save their work.
 
 #include "fairlead/local/local_backend.h"
+#include "fairlead/measure/profile_line.h"
 #include "fairlead/measure/speed_reports.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace fairlead {
@@ -28,6 +33,19 @@ std::string loss_text(const Progress& before, const Progress& after) {
   if (!is_same_count || after.done >= before.done) return {};
   return fmt::format("from {:.0f} to {:.0f} {}", before.done, after.done,
                      after.unit.empty() ? "units" : after.unit);
+}
+
+// Reports the profile in a line of the hook, after the hook has measured the length of a step. Returns false before that.
+// `speed`: of the task, relative to one GPU.
+bool report_profile(JobId job, double speed, const Sensors& sensors, std::string_view line,
+                    Inbox& inbox) {
+  const auto step_per_s = sensors.rate(Sensor::kHook);
+  if (!step_per_s || !(*step_per_s > 0)) return false;
+  constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
+  const double step_us = std::clamp(std::round(1e6 * speed / *step_per_s), 1.0, kMost);
+  const auto profile = parse_profile(line, static_cast<std::uint32_t>(step_us));
+  if (profile) inbox.add({.kind = EventKind::kProfiled, .job = job, .profile = *profile});
+  return profile.has_value();
 }
 
 }  // namespace
@@ -67,8 +85,10 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
                   jobs.model[id].is_none() ? "" : tables_.models[jobs.model[id]]);
   const auto gpus = static_cast<double>(task.gpus.size());
   // Speed 1 is the reference on the gang that the job asks for.
-  const double rate =
-      plausible(references_.relative(model, task.sensors, gpus) * gpus / jobs.gpus[id]);
+  const double speed = references_.relative(model, task.sensors, gpus) * gpus;
+  if (!task.told_profile)
+    task.told_profile = report_profile(id, speed, task.sensors, reports.steps, inbox_);
+  const double rate = plausible(speed / jobs.gpus[id]);
   if (!is_news(rate, task.told_rate)) return;
   task.told_rate = rate;
   inbox_.add({.kind = EventKind::kProgress, .job = id, .run = job.run, .rate = Rate::of(rate)});

@@ -36,6 +36,16 @@ Iteration iteration_of(const Communication& model, double compute_ms, std::uint3
   return iteration_at(model, compute_ms, gpus, ring_gbps(links, tier), links.latency_us, exchange);
 }
 
+std::optional<double> compute_ms_of(const Communication& model, double ms, std::uint32_t gpus,
+                                    Tier tier, const Links& links) {
+  const double exchange_ms = iteration_of(model, 0, gpus, tier, links).alone_ms();
+  if (ms <= exchange_ms) return std::nullopt;
+  const double if_hidden = ms - model.exposed * exchange_ms;
+  if (model.overlap * if_hidden >= (1 - model.exposed) * exchange_ms) return if_hidden;
+  // Not all of the exchange fits beside the computation, so the overlap is below 1.
+  return (ms - exchange_ms) / (1 - model.overlap);
+}
+
 Iteration iteration_at(const Communication& model, double compute_ms, std::uint32_t gpus,
                        double gbps, double latency_us, Exchange exchange, std::uint32_t host_gpus) {
   FL_CHECK(gpus >= 1 && compute_ms >= 0, "{} GPUs, {} ms", gpus, compute_ms);

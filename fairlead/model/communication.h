@@ -21,6 +21,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace fairlead {
@@ -80,6 +81,10 @@ double ring_gbps(const Links& links, Tier tier);
 // Returns an iteration on the tier's links. `compute_ms`: of the slowest member. REQUIRES: gpus >= 1.
 Iteration iteration_of(const Communication& model, double compute_ms, std::uint32_t gpus, Tier tier,
                        const Links& links, Exchange exchange = Exchange::kRing);
+// Returns the computing time of an iteration that takes `ms` alone: the inverse of iteration_of(). Nullopt if the exchange
+// alone takes as long, so the links are faster than stated. REQUIRES: gpus >= 1.
+std::optional<double> compute_ms_of(const Communication& model, double ms, std::uint32_t gpus,
+                                    Tier tier, const Links& links);
 // Returns an iteration at a given bandwidth of the gang. `host_gpus`: the largest number of its GPUs that share a
 // host's uplink. In a ring only one of them sends over the uplink; with parameter servers, all servers and workers do.
 Iteration iteration_at(const Communication& model, double compute_ms, std::uint32_t gpus,

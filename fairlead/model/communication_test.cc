@@ -49,6 +49,33 @@ TEST(Communication, LeavesTheExposedPartOfAnExchangeUnhidden) {
       << "30 ms of 100, though 100 could hide";
 }
 
+TEST(Communication, ComputingTimeFollowsFromTheLengthOfAnIteration) {
+  for (const double overlap : {0.0, 0.25, 0.667, 1.0}) {
+    for (const double exposed : {0.0, 0.3, 1.0}) {
+      const Communication model = {.gradients_mb = 100, .overlap = overlap, .exposed = exposed};
+      for (const double compute_ms : {5.0, 80.0, 200.0, 3000.0}) {
+        for (const Tier tier : {Tier::kPair, Tier::kNode, Tier::kRack, Tier::kSpine}) {
+          const double ms = iteration_of(model, compute_ms, 4, tier, kLinks).alone_ms();
+          const auto found = compute_ms_of(model, ms, 4, tier, kLinks);
+          // If the exchange hides all computation, the length is the same for any.
+          const bool is_hidden = ms <= iteration_of(model, 0, 4, tier, kLinks).alone_ms();
+          ASSERT_EQ(found.has_value(), !is_hidden)
+              << overlap << ' ' << exposed << ' ' << compute_ms;
+          EXPECT_NEAR(found.value_or(compute_ms), compute_ms, 1e-9 * ms)
+              << overlap << ' ' << exposed;
+        }
+      }
+    }
+  }
+}
+
+TEST(Communication, OfAnIterationThatIsFasterThanItsLinksHasNoComputingTime) {
+  const Communication model = {.gradients_mb = 100};
+  EXPECT_FALSE(compute_ms_of(model, 100, 2, Tier::kRack, kLinks).has_value());
+  EXPECT_DOUBLE_EQ(compute_ms_of(model, 101, 2, Tier::kRack, kLinks).value(), 1);
+  EXPECT_DOUBLE_EQ(compute_ms_of(model, 1, 1, Tier::kPair, kLinks).value(), 1);
+}
+
 // Horovod on 128 hosts of 4 P100 that 25 Gbit/s join: 90 % of linear speed with Inception-v3 and
 // ResNet-101, 68 % with VGG-16 (Sergeev and Del Balso, 2018, arXiv 1802.05799, section 4).
 TEST(Communication, ComesWithinFivePercentOfHorovodOn512Gpus) {

@@ -34,12 +34,14 @@ enum class EventKind : std::uint8_t {
   kPinned,     // whether a job can save its work is known now
   kForgotten,  // a user asks to forget the measured speeds of a model
   kRoomUp,  // a node offers tasks more of a resource other than GPUs (Jobs::limits); policies get kGpusUp
+  kProfiled,  // the profile of a job was seen
 };
-constexpr std::size_t kEventKinds = 22;
+constexpr std::size_t kEventKinds = 23;
 std::string_view event_name(EventKind kind);  // "start failed"
 
 // Policies get all kinds except those for the engine alone: kStopped, kStopFailed, kHeld, kStartFailed, kCordoned,
-// kUncordoned, kStarted, kProgress, kReported, kReleased, kPinned, kForgotten and kRoomUp.
+// kUncordoned, kStarted, kProgress, kReported, kReleased, kPinned, kForgotten, kRoomUp and
+// kProfiled.
 
 // Returns true if the event takes the job's GPUs but keeps the job.
 constexpr bool loses_gang(EventKind kind) { return kind == EventKind::kEvicted; }
@@ -67,6 +69,24 @@ constexpr bool is_about_run(EventKind kind) {
 
 constexpr std::uint64_t kAllGpus = ~std::uint64_t{0};
 
+// The data that a training job exchanges in each step, and the length of the step. A live world sees it once in a run.
+// KnownSpeed predicts speeds of other gangs from it. kB are 1000 bytes.
+struct JobProfile {
+  std::uint32_t parameters_kb = 0;      // that are trained
+  std::uint32_t gradients_kb = 0;       // 0: there is no profile
+  std::uint32_t largest_tensor_kb = 0;  // of the gradients
+  std::uint32_t workers = 0;            // processes or devices that add up their gradients
+  std::uint32_t samples = 0;            // of one worker in a step; 0: not known
+  std::uint32_t step_us = 0;            // on one GPU, at speed 1 for a job that requests one
+
+  // Returns whether a job can have it.
+  bool is_plausible() const {
+    return parameters_kb > 0 && largest_tensor_kb > 0 && largest_tensor_kb <= gradients_kb &&
+           workers > 0 && step_us > 0;
+  }
+  friend bool operator==(const JobProfile&, const JobProfile&) = default;
+};
+
 struct Event {
   EventKind kind;
   JobId job;                      // for job events
@@ -81,6 +101,7 @@ struct Event {
   Duration lost;                  // for kEvicted: running time whose work was lost
   bool is_pinned = false;         // for kPinned
   std::string_view model{};       // for kForgotten
+  JobProfile profile{};           // for kProfiled
   // For kFailed, kCancelled, kStopFailed, kStartFailed and kCordoned; may be empty.
   std::string_view reason;
 };

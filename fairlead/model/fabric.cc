@@ -148,4 +148,12 @@ void Fabric::cross(const Cluster& cluster, Gang gang, std::vector<LinkId>& links
   }
 }
 
+TypeLinks type_links(const Cluster& cluster, const Fabric& fabric) {
+  TypeLinks links(cluster.type_names.size(), cluster.links);
+  for (std::size_t node = cluster.nodes(); node-- > 0;) {
+    links[cluster.node_type[NodeId(node)]] = fabric.seen_from(cluster, NodeId(node));
+  }
+  return links;
+}
+
 }  // namespace fairlead

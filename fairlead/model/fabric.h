@@ -64,4 +64,9 @@ class Fabric {
   IdVector<RackId, double> gang_gbps_;  // limit of one gang on a rack's uplink
 };
 
+// The links of the first node of each type.
+using TypeLinks = IdVector<GpuTypeId, Links>;
+// Returns the links of all types. Types without nodes have the cluster's links. O(nodes).
+TypeLinks type_links(const Cluster& cluster, const Fabric& fabric);
+
 }  // namespace fairlead

@@ -3,6 +3,7 @@
 #include "fairlead/base/check.h"
 #include "fairlead/base/rng.h"
 #include "fairlead/model/communication.h"
+#include "fairlead/model/fabric.h"
 #include "fairlead/model/jobs.h"
 #include "fairlead/model/measured_rates.h"
 #include "fairlead/model/profile_options.h"
@@ -20,6 +21,19 @@ std::uint64_t profile_key(UserId user, ModelId model) {
   return std::uint64_t{user.row()} << 32 | std::uint64_t{model.row()};
 }
 
+// Chosen: the relative change of a step's length that makes a profile another one.
+constexpr double kStepChange = 0.1;
+
+// Overlap is not seen from outside. These are the figures of data/models/horovod.yaml, fitted to published efficiencies
+// of such training.
+Communication communication_of(const JobProfile& profile) {
+  return {.gradients_mb = profile.gradients_kb / 1e3,
+          .largest_tensor_mb = profile.largest_tensor_kb / 1e3,
+          .overlap = 0.667,
+          .exposed = 0.55,
+          .gpu_type = {}};
+}
+
 }  // namespace
 
 struct KnownSpeed::State {
@@ -31,6 +45,13 @@ struct KnownSpeed::State {
   std::vector<std::pair<UserId, ModelId>> owners;             // of each profile
   MeasuredRates measured;
   TypeRatios ratios;
+  std::vector<JobProfile> seen;  // by profile; there may be fewer
+  TypeLinks links{};             // empty: no job profile was seen
+  std::uint64_t revision = 0;    // of the two
+
+  const JobProfile* seen_of(std::size_t profile) const {
+    return profile < seen.size() && seen[profile].gradients_kb > 0 ? &seen[profile] : nullptr;
+  }
 };
 
 KnownSpeed::KnownSpeed(const Speed* table, const Cluster& cluster, const Jobs& jobs,
@@ -66,7 +87,9 @@ Tier KnownSpeed::best_tier(std::uint32_t gpus) const {
   return table_ != nullptr ? table_->best_tier(gpus) : cluster_.best_tier(gpus);
 }
 
-std::uint64_t KnownSpeed::revision() const { return state_->measured.revision(); }
+std::uint64_t KnownSpeed::revision() const {
+  return state_->measured.revision() + state_->revision;
+}
 
 void KnownSpeed::set_now(Time now) {
   now_ = now;
@@ -77,6 +100,27 @@ void KnownSpeed::set_now(Time now) {
 void KnownSpeed::add_job(JobId job) {
   if (needed_ != RatesNeeded::kProfiled && !measures()) return;
   profile_.grow_to(job) = profile(jobs_.user[job], jobs_.model[job]);
+}
+
+bool KnownSpeed::see_profile(JobId job, const JobProfile& profile) {
+  if (!measures()) return false;
+  const std::size_t of = profile_[job];
+  if (state_->seen.size() <= of) state_->seen.resize(of + 1);
+  JobProfile& known = state_->seen[of];
+  JobProfile seen = profile;
+  const double change_us = std::abs(static_cast<double>(seen.step_us) - known.step_us);
+  if (change_us <= kStepChange * known.step_us) seen.step_us = known.step_us;
+  if (known == seen) return false;
+  known = seen;
+  state_->links = type_links(cluster_, Fabric(cluster_));
+  ++state_->revision;
+  return true;
+}
+
+void KnownSpeed::add_node() {
+  if (state_->seen.empty()) return;
+  state_->links = type_links(cluster_, Fabric(cluster_));
+  ++state_->revision;
 }
 
 // Numbers profiles in the order of their first jobs, or first speeds that were taken over.
@@ -105,8 +149,10 @@ std::vector<LearnedSpeed> KnownSpeed::learned() const {
     const auto [user, model] = state_->owners[profile];
     for (GpuTypeId type : ids<GpuTypeId>(types)) {
       for (const MeasuredRate& measured : state_->measured.of_row(profile * types + type.row())) {
+        const JobProfile* const seen = state_->seen_of(profile);
         const double per_gpu = measured.rate.value() * measured.asked / measured.gpus;
-        all.push_back({user, model, type, per_gpu, measured});
+        all.push_back(
+            {user, model, type, per_gpu, measured, seen == nullptr ? JobProfile{} : *seen});
       }
     }
   }
@@ -152,10 +198,32 @@ bool KnownSpeed::is_tried(JobId job, GpuTypeId type) const {
 
 std::optional<Rate> KnownSpeed::measured(JobId job, GpuTypeId type, std::uint32_t gpus,
                                          Tier tier) const {
-  const std::size_t at = row(job, type);
-  const std::optional<Rate> rate =
-      state_->measured.rate({.row = at, .gpus = gpus, .tier = tier, .asked = jobs_.gpus[job]});
-  return rate ? std::optional(with_noise(*rate, at)) : std::nullopt;
+  const MeasuredGang gang{
+      .row = row(job, type), .gpus = gpus, .tier = tier, .asked = jobs_.gpus[job]};
+  std::optional<Rate> rate;
+  if (const auto speed = predicted(gang, type)) {
+    rate = std::max(Rate::of(std::min(*speed, 1e6)), Rate{1});
+  } else {
+    rate = state_->measured.rate(gang);
+  }
+  return rate ? std::optional(with_noise(*rate, gang.row)) : std::nullopt;
+}
+
+// Returns the speed that follows from the job profile and the nearest measurement. Nullopt: the gang was measured, there
+// is no profile or measurement, or the measured gang is faster than its links.
+std::optional<double> KnownSpeed::predicted(const MeasuredGang& gang, GpuTypeId type) const {
+  const JobProfile* const seen = state_->seen_of(gang.row / cluster_.type_names.size());
+  if (seen == nullptr) return std::nullopt;
+  const std::optional<MeasuredRate> from = state_->measured.nearest(gang);
+  if (!from || (from->gpus == gang.gpus && from->tier == gang.tier)) return std::nullopt;
+  const Communication exchanged = communication_of(*seen);
+  const Links& links = state_->links[type];
+  const double there_ms = seen->step_us / 1e3 / (from->rate.value() * from->asked);
+  const auto compute_ms = compute_ms_of(exchanged, there_ms, from->gpus, from->tier, links);
+  if (!compute_ms) return std::nullopt;
+  const double here_ms =
+      iteration_of(exchanged, *compute_ms, gang.gpus, gang.tier, links).alone_ms();
+  return from->speed(gang.gpus, gang.asked) * there_ms / here_ms;
 }
 
 // Passes changed measurements, with their errors, to the ratios between GPU types.
@@ -188,6 +256,8 @@ Rate KnownSpeed::with_noise(Rate rate, std::size_t row) const {
 }
 
 std::optional<double> KnownSpeed::skew(JobId job) const {
+  const JobProfile* const seen = profile_.has(job) ? state_->seen_of(profile_[job]) : nullptr;
+  if (seen != nullptr) return static_cast<double>(seen->largest_tensor_kb) / seen->gradients_kb;
   const ModelProfile* const model = table_ == nullptr ? nullptr : table_->profile(job);
   if (model == nullptr || !model->communication) return std::nullopt;
   const Communication& exchanged = *model->communication;

@@ -11,15 +11,19 @@
 //    or the jobs reported. The table, if any, only decides which gangs cannot run and which GPU types jobs run on.
 //    Policies that need all rates get estimates from the start. For a type without measurements of the profile, the
 //    estimate is its rate on measured types times the gain of other profiles there (type_ratios.h). A profile without
-//    measurements runs at speed 1 on the mean GPU.
+//    measurements runs at speed 1 on the mean GPU. Once the JobProfile of a user's model was seen (event.h), the
+//    speeds of gangs that were not measured follow from the nearest measurement on the type, and from the links: the
+//    other gang computes for as long as the measured one (communication.h). Measurements go first.
 //
-// rate: O(log rows) with the table; O(types x sizes x tiers measured) without. on_start: O(slices). Memory: one word
-// per job and one instant per profile and type; measurements: see measured_rates.h.
+// rate: O(log rows) with the table; O(types x sizes x tiers measured) without. on_start: O(slices). see_profile, and
+// add_node after it: O(nodes). Memory: one word per job and one instant per profile and type; measurements: see
+// measured_rates.h.
 #pragma once
 
 #include "fairlead/base/ids.h"
 #include "fairlead/base/units.h"
 #include "fairlead/model/cluster.h"
+#include "fairlead/model/event.h"
 #include "fairlead/model/knowledge.h"
 #include "fairlead/model/measured_rates.h"
 
@@ -44,6 +48,7 @@ struct LearnedSpeed {
   GpuTypeId type;
   double per_gpu = 0;  // relative to the reference gang, of which each GPU has speed 1
   MeasuredRate measured;
+  JobProfile profile{};  // the model's, which learn() ignores
 };
 
 class KnownSpeed {
@@ -68,8 +73,8 @@ class KnownSpeed {
   // has shown that no sensor measures it. O(1).
   bool is_tried(JobId job, GpuTypeId type) const;
   // Returns the skew of the job's model, 0 to 1: its largest tensor / all gradients (Gu et al., Tiresias, NSDI 2019,
-  // section 3.3). Returns nullopt if the model's figures lack it. The skew is a property of the model, known without a
-  // run. O(1).
+  // section 3.3). Returns nullopt if neither a job profile nor the model's figures in the table have it. In the table,
+  // it is known without a run. O(1).
   std::optional<double> skew(JobId job) const;
   // Returns the links that gangs share, after congestion. Returns null if gangs share none, or if the jobs' traffic is
   // unknown: with measured speeds, the measurements include the sharing.
@@ -92,9 +97,14 @@ class KnownSpeed {
   // Forgets the measured speeds of a user's model, except on gangs that run. Returns false if there are none. O(jobs).
   bool forget(UserId user, ModelId model);
 
-  // Called by the engine: the clock; a job that was added to the job table.
+  // Takes over the profile of a job, for all jobs of the user and model. Returns false if it is known, or is not needed
+  // because the table has the speeds. REQUIRES: add_job(); the profile is plausible.
+  bool see_profile(JobId job, const JobProfile& profile);
+
+  // Called by the engine: the clock; a job that was added to the job table; a node that was added to the cluster.
   void set_now(Time now);
   void add_job(JobId job);
+  void add_node();
   void reserve(std::size_t jobs) { profile_.reserve(jobs); }
   // Called when the job gets a gang, with the expected rate; 0: unknown. Called once for each copy.
   void on_run_begin(JobId job, Gang gang, Rate rate);
@@ -110,6 +120,7 @@ class KnownSpeed {
   bool measures() const;
   std::optional<MeasuredGang> measurable(JobId job, Gang gang) const;
   std::optional<Rate> measured(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
+  std::optional<double> predicted(const MeasuredGang& gang, GpuTypeId type) const;
   Rate guess(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
   void hear();
   Rate with_noise(Rate rate, std::size_t row) const;

@@ -431,5 +431,157 @@ TEST(KnownSpeed, ATensorIsNotLargerThanAllThatIsExchanged) {
       << parsed.error().message;
 }
 
+// --- Predicted ---------------------------------------------------------------------------------
+
+// 8 Gbit/s are 1 MB in a millisecond.
+const Links kSlowLinks = {.pair_gbps = 80, .node_gbps = 16, .rack_gbps = 8, .spine_gbps = 2};
+// A gang of two with speed 1 makes a step in 100 ms.
+const JobProfile kProfile = {.parameters_kb = 120'000,
+                             .gradients_kb = 100'000,
+                             .largest_tensor_kb = 40'000,
+                             .workers = 2,
+                             .samples = 32,
+                             .step_us = 200'000};
+
+// Two nodes of each type in a rack, and no table.
+struct Predicted {
+  explicit Predicted(RatesNeeded needed = RatesNeeded::kTable)
+      : cluster(*build_cluster("c", kSlowLinks,
+                               {{.name = "a", .gpu_type = "V100", .gpus = 4, .rack = "r"},
+                                {.name = "b", .gpu_type = "V100", .gpus = 4, .rack = "r"},
+                                {.name = "k", .gpu_type = "K80", .gpus = 4, .rack = "r"},
+                                {.name = "l", .gpu_type = "K80", .gpus = 4, .rack = "r"}})),
+        workload(jobs_of_two_users()),
+        speed(nullptr, cluster, workload.jobs, needed, {}) {
+    for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
+  }
+  Predicted(const Predicted&) = delete;
+
+  // Lets a gang work for as long as a measurement needs.
+  void measure(JobId job, const std::vector<Slice>& gang, double rate) {
+    speed.on_run_begin(job, gang, Rate::of(rate));
+    speed.on_start(job, gang, {});
+    now_ms += 20'000;
+    speed.set_now({now_ms});
+    speed.on_run_end(job);
+  }
+  double rate(JobId job, std::uint32_t gpus, Tier tier, GpuTypeId type = kV100) const {
+    return speed.rate(job, type, gpus, tier)->value();
+  }
+
+  Cluster cluster;
+  Workload workload;
+  KnownSpeed speed;
+  std::int64_t now_ms = 0;
+};
+
+const std::vector<Slice> kTwoOnANode = {{NodeId(0), 2}};
+const std::vector<Slice> kOneOnEach = {{NodeId(0), 1}, {NodeId(1), 1}};
+
+// A pair exchanges 100 MB in 10 ms: 5.5 ms lengthen the step, and the rest hides behind the computation. So a step of
+// 100 ms computes for 94.5 ms, beside which 63.03 ms can hide.
+TEST(PredictedSpeed, FollowsFromOneMeasurementTheProfileAndTheLinks) {
+  Predicted known;
+  known.measure(kAnnVae, kTwoOnANode, 1);
+  EXPECT_EQ(known.rate(kAnnVae, 2, Tier::kRack), 1) << "without a profile, no tier costs anything";
+  EXPECT_TRUE(known.speed.see_profile(kAnnVae, kProfile));
+  for (const JobId job : {kAnnVae, kAnnVaeAgain}) {
+    EXPECT_EQ(known.rate(job, 2, Tier::kPair), 1);
+    EXPECT_NEAR(known.rate(job, 2, Tier::kNode), 100 / (94.5 + 0.55 * 50), 1e-6);
+    EXPECT_NEAR(known.rate(job, 2, Tier::kRack), 100 / (94.5 + 0.55 * 100), 1e-6);
+    EXPECT_NEAR(known.rate(job, 2, Tier::kSpine), 100 / (94.5 + 400 - 0.667 * 94.5), 1e-6);
+    EXPECT_NEAR(known.rate(job, 1, Tier::kPair), 0.5 * 100 / 94.5, 1e-6);
+    EXPECT_NEAR(known.rate(job, 4, Tier::kNode), 2 * 100 / (94.5 + 0.55 * 75), 1e-6);
+    EXPECT_NEAR(known.rate(job, 4, Tier::kRack), 2 * 100 / (94.5 + 150 - 0.667 * 94.5), 1e-6);
+  }
+  EXPECT_EQ(known.rate(kAnnDcgan, 2, Tier::kRack), 1) << "another model";
+  EXPECT_EQ(known.rate(kBenVae, 2, Tier::kRack), 1) << "another user";
+}
+
+TEST(PredictedSpeed, GivesWayToMeasurements) {
+  Predicted known;
+  known.speed.see_profile(kAnnVae, kProfile);
+  known.measure(kAnnVae, kTwoOnANode, 1);
+  known.measure(kAnnVaeAgain, kOneOnEach, 0.9);
+  EXPECT_EQ(known.rate(kAnnVae, 2, Tier::kRack), Rate::of(0.9).value());
+  EXPECT_EQ(known.rate(kAnnVae, 2, Tier::kPair), 1);
+}
+
+TEST(PredictedSpeed, OfANarrowerGangFollowsFromAWiderOne) {
+  Predicted known;
+  known.speed.see_profile(kAnnVae, kProfile);
+  known.measure(kAnnVae, kOneOnEach, 100 / 149.5);
+  EXPECT_NEAR(known.rate(kAnnVae, 2, Tier::kPair), 1, 1e-6);
+}
+
+TEST(PredictedSpeed, OnAnUnmeasuredTypeHasTheGainOfOtherModels) {
+  Predicted known;
+  known.speed.see_profile(kAnnVae, kProfile);
+  known.measure(kAnnVae, kTwoOnANode, 1);
+  known.measure(kAnnDcgan, kTwoOnANode, 1);
+  known.measure(kAnnDcgan, {{NodeId(2), 2}}, 0.25);
+  EXPECT_NEAR(known.rate(kAnnVae, 2, Tier::kRack, kK80), 0.25 * known.rate(kAnnVae, 2, Tier::kRack),
+              1e-6);
+}
+
+TEST(PredictedSpeed, OnATypeThatWasNotTriedIsUnknownToPoliciesThatProfile) {
+  Predicted known(RatesNeeded::kProfiled);
+  known.speed.see_profile(kAnnVae, kProfile);
+  EXPECT_FALSE(known.speed.rate(kAnnVae, kV100, 2, Tier::kRack).has_value());
+  known.measure(kAnnVae, kTwoOnANode, 1);
+  EXPECT_NEAR(known.rate(kAnnVae, 2, Tier::kRack), 100 / 149.5, 1e-6);
+  EXPECT_FALSE(known.speed.rate(kAnnVae, kK80, 2, Tier::kRack).has_value());
+}
+
+TEST(PredictedSpeed, OfAGangThatIsFasterThanItsLinksIsNotPredicted) {
+  Predicted known;
+  JobProfile profile = kProfile;
+  profile.step_us = 19'000;  // 9.5 ms for a pair; the links need 10
+  known.speed.see_profile(kAnnVae, profile);
+  known.measure(kAnnVae, kTwoOnANode, 1);
+  EXPECT_EQ(known.rate(kAnnVae, 2, Tier::kRack), 1);
+}
+
+TEST(PredictedSpeed, ChangesWithTheProfileAlone) {
+  Predicted known;
+  known.measure(kAnnVae, kTwoOnANode, 1);
+  std::uint64_t revision = known.speed.revision();
+  const auto see = [&](const JobProfile& profile) {
+    const bool is_news = known.speed.see_profile(kAnnVaeAgain, profile);
+    EXPECT_EQ(known.speed.revision() > revision, is_news);
+    revision = known.speed.revision();
+    return is_news;
+  };
+  JobProfile profile = kProfile;
+  profile.step_us = 1;
+  EXPECT_TRUE(see(profile));
+  EXPECT_EQ(known.speed.learned().at(0).profile, profile);
+  profile = kProfile;
+  EXPECT_TRUE(see(profile));
+  EXPECT_FALSE(see(profile));
+  profile.step_us = 215'000;
+  EXPECT_FALSE(see(profile)) << "a speed varies by as much";
+  profile.step_us = 225'000;
+  EXPECT_TRUE(see(profile));
+  profile.gradients_kb += 1;
+  EXPECT_TRUE(see(profile));
+  EXPECT_EQ(known.speed.learned().at(0).profile, profile);
+}
+
+TEST(PredictedSpeed, HasTheSkewOfTheProfile) {
+  Predicted known;
+  EXPECT_FALSE(known.speed.skew(kAnnVae).has_value());
+  known.speed.see_profile(kAnnVae, kProfile);
+  EXPECT_DOUBLE_EQ(known.speed.skew(kAnnVae).value(), 0.4);
+  EXPECT_DOUBLE_EQ(known.speed.skew(kAnnVaeAgain).value(), 0.4);
+  EXPECT_FALSE(known.speed.skew(kBenVae).has_value());
+}
+
+TEST(PredictedSpeed, IsNotNeededBesideATable) {
+  Known known(RatesNeeded::kTable);
+  EXPECT_FALSE(known.speed.see_profile(kAnnVae, kProfile));
+  EXPECT_EQ(known.rate_at(0, kAnnVae, kV100), known.true_rate(kAnnVae, kV100));
+}
+
 }  // namespace
 }  // namespace fairlead

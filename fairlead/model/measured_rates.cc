@@ -21,7 +21,7 @@ bool agree(Rate a, Rate b) {
 
 }  // namespace
 
-std::optional<Rate> MeasuredRates::rate(const MeasuredGang& gang) const {
+std::optional<MeasuredRate> MeasuredRates::nearest(const MeasuredGang& gang) const {
   if (gang.row >= rows_.size() || rows_[gang.row].empty()) return std::nullopt;
   const Measured& measured = rows_[gang.row];
   std::uint32_t size = measured.front().gpus;
@@ -35,9 +35,13 @@ std::optional<Rate> MeasuredRates::rate(const MeasuredGang& gang) const {
         nearest == nullptr || distance(seen.tier, gang.tier) < distance(nearest->tier, gang.tier);
     if (is_nearer) nearest = &seen;
   }
-  const double scale = (static_cast<double>(gang.gpus) * nearest->asked) /
-                       (static_cast<double>(nearest->gpus) * gang.asked);
-  double speed = std::min(nearest->rate.value() * scale, 1e6);
+  return *nearest;
+}
+
+std::optional<Rate> MeasuredRates::rate(const MeasuredGang& gang) const {
+  const std::optional<MeasuredRate> nearest = this->nearest(gang);
+  if (!nearest) return std::nullopt;
+  double speed = std::min(nearest->speed(gang.gpus, gang.asked), 1e6);
   const bool is_untried = nearest->tier > gang.tier;
   if (is_untried) speed = std::max(speed, static_cast<double>(gang.gpus) / gang.asked);
   return std::max(Rate::of(speed), Rate{1});

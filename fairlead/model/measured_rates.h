@@ -50,6 +50,11 @@ struct MeasuredRate {
   std::uint32_t measurements = 0;  // so far
   std::uint32_t agreeing = 0;      // the last measurements in a row that differ by at most a tenth
   Time last{};                     // the end of the last measurement; now, if it goes on
+
+  // Returns the speed of `of` GPUs, with the same rate per GPU, for a job that requests `by` GPUs.
+  double speed(std::uint32_t of, std::uint32_t by) const {
+    return rate.value() * ((static_cast<double>(of) * asked) / (static_cast<double>(gpus) * by));
+  }
 };
 
 class MeasuredRates {
@@ -60,6 +65,8 @@ class MeasuredRates {
 
   // Returns the rate of such a gang for a job that requests `gang.asked` GPUs; nullopt if the row has no measurement.
   std::optional<Rate> rate(const MeasuredGang& gang) const;
+  // Returns the measurement on which rate() is based; nullopt if the row has none.
+  std::optional<MeasuredRate> nearest(const MeasuredGang& gang) const;
   // Returns the highest rate per GPU of all gangs that were measured on that row, for a job that requests one GPU; 0 if
   // there is none.
   double best_per_gpu(std::size_t row) const;

@@ -63,10 +63,10 @@ class SpeedBuilder {
         workload_(workload),
         network_(network.kind),
         unknown_(unknown),
-        free_links_(Speed::type_links(cluster, Fabric(cluster))) {
+        free_links_(type_links(cluster, Fabric(cluster))) {
     speed_.cluster_ = &cluster;
     speed_.fabric_.emplace(cluster, network.congestion);
-    speed_.links_ = Speed::type_links(cluster, *speed_.fabric_);
+    speed_.links_ = type_links(cluster, *speed_.fabric_);
     speed_.shares_links_ = network.kind == NetworkKind::kContention;
     speed_.exchange_ = network.exchange;
     number_types();
@@ -418,7 +418,7 @@ class SpeedBuilder {
   Workload& workload_;
   const NetworkKind network_;
   const UnknownSpeeds& unknown_;
-  const Speed::TypeLinks free_links_;         // without congestion
+  const TypeLinks free_links_;                // without congestion
   std::map<std::string, std::size_t> types_;  // by lower-case name
   std::vector<std::string> type_names_;       // as first written
   std::vector<std::size_t> products_;         // product of each type: equal numbers are one product
@@ -440,14 +440,6 @@ const Speed::TierRates& Speed::Resolved::at(std::size_t type, std::uint32_t gpus
   const auto above = std::ranges::upper_bound(sizes, gpus);
   const auto row = above == sizes.begin() ? 0 : above - sizes.begin() - 1;
   return rates[type * sizes.size() + static_cast<std::size_t>(row)];
-}
-
-Speed::TypeLinks Speed::type_links(const Cluster& cluster, const Fabric& fabric) {
-  TypeLinks links(cluster.type_names.size(), cluster.links);
-  for (std::size_t node = cluster.nodes(); node-- > 0;) {
-    links[cluster.node_type[NodeId(node)]] = fabric.seen_from(cluster, NodeId(node));
-  }
-  return links;
 }
 
 // Returns the rate of one GPU. A type that only the table has gets the links of the first type.

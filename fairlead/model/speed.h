@@ -162,8 +162,6 @@ class Speed {
   };
   const Reference& reference_of(JobId job) const { return references_[alike_[job]]; }
 
-  using TypeLinks = IdVector<GpuTypeId, Links>;  // the links of the type's first node
-  static TypeLinks type_links(const Cluster& cluster, const Fabric& fabric);
   double rate_per_gpu(const Resolved& model, std::size_t type, std::uint32_t gpus, Tier tier,
                       const TypeLinks& links) const;
   double slowest_member(const Resolved& model, Gang gang, std::uint32_t gpus) const;

@@ -14,11 +14,12 @@ namespace {
 
 // By the number of the kind.
 constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds = {
-    "run",       "user",     "node",        "arrived",    "rejected",    "finished", "failed",
-    "cancelled", "evicted",  "gpus_down",   "gpus_up",    "stop",        "place",    "speed",
-    "note",      "end",      "unsubmitted", "stopped",    "stop_failed", "started",  "start_failed",
-    "held",      "released", "cordoned",    "uncordoned", "tickets",     "ignored",  "skipped",
-    "snapshot",  "closed",   "reported",    "carried",    "group",       "pinned",   "forgotten"};
+    "run",         "user",      "node",         "arrived",   "rejected",    "finished",
+    "failed",      "cancelled", "evicted",      "gpus_down", "gpus_up",     "stop",
+    "place",       "speed",     "note",         "end",       "unsubmitted", "stopped",
+    "stop_failed", "started",   "start_failed", "held",      "released",    "cordoned",
+    "uncordoned",  "tickets",   "ignored",      "skipped",   "snapshot",    "closed",
+    "reported",    "carried",   "group",        "pinned",    "forgotten",   "profiled"};
 
 // The extras of jobs come last.
 const std::vector<std::string_view>& columns() {
@@ -83,7 +84,13 @@ const std::vector<std::string_view>& columns() {
                                          "time_limit_ms",
                                          "priority",
                                          "partition",
-                                         "logged_start_ms"};
+                                         "logged_start_ms",
+                                         "parameters_kb",
+                                         "gradients_kb",
+                                         "largest_tensor_kb",
+                                         "workers",
+                                         "samples",
+                                         "step_us"};
     JobExtras::each(kSubmittedExtras,
                     [&](std::string_view name, const auto&, const auto&) { all.push_back(name); });
     return all;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -152,6 +153,51 @@ TEST(ServerSpeeds, AreLearnedUnderAPolicyThatNeedsNone) {
   SimDaemon daemon("fifo", "2xV100");
   daemon.await(daemon.submit(silent_work(60)));
   EXPECT_EQ(speeds(daemon).size(), 1U);
+}
+
+json profile_of(SimDaemon& daemon) {
+  const json answer = json::parse(daemon.ask("GET", "/v1/models").body);
+  return answer["models"].empty() ? json("no model") : answer["models"][0]["profile"];
+}
+
+int profiles_in(SimDaemon& daemon) {
+  RecordedRun run;
+  EXPECT_TRUE(
+      read_journal(BlockReader::read(daemon.io.stream("journal.flj").value()).value(), run));
+  return static_cast<int>(std::ranges::count_if(run.records(), [](const Record& record) {
+    return std::holds_alternative<record::Profiled>(record.what);
+  }));
+}
+
+TEST(ServerSpeeds, TheProfileOfAModelIsRecordedOnceAndKept) {
+  SimDaemon daemon("dally", "4xV100");
+  const auto work = [](int gradients_kb) {
+    Command words = silent_work(100);
+    words.push_back(fmt::format("gradients={}", gradients_kb));
+    return words;
+  };
+  const json name = {{"model", "vgg"}};
+  daemon.await(daemon.submit(silent_work(100), 1, kAnn, name));
+  EXPECT_TRUE(profile_of(daemon).is_null()) << profile_of(daemon);
+  daemon.await(daemon.submit(work(553'431), 1, kAnn, name));
+  const json expected = {{"parameters_mb", 553.431},
+                         {"gradients_mb", 553.431},
+                         {"largest_tensor_mb", 276.716},
+                         {"workers", 1},
+                         {"samples", 32},
+                         {"step_ms", 1.0}};
+  EXPECT_EQ(profile_of(daemon), expected);
+  daemon.fail(Outage::kDaemon);
+  EXPECT_EQ(profile_of(daemon), expected);
+  const std::size_t again = daemon.submit(work(553'431), 1, kAnn, name);
+  daemon.run_to(250);
+  daemon.fail(Outage::kDaemon);
+  daemon.await(again);
+  EXPECT_EQ(profile_of(daemon), expected);
+  EXPECT_EQ(profiles_in(daemon), 1);
+  daemon.await(daemon.submit(work(8'000), 1, kAnn, name));
+  EXPECT_EQ(profile_of(daemon)["gradients_mb"], 8);
+  EXPECT_EQ(profiles_in(daemon), 2);
 }
 
 }  // namespace

@@ -3,6 +3,10 @@
 A line is "1200 0 steps 4711": the steps, the steps of the whole job if they are known, the unit, and the process. The
 file is `steps` beside the one of FAIRLEAD_PROGRESS, so that reports of the script itself stay apart and go first.
 
+After some steps a line also has the job's profile, five numbers before the process: "1200 0 steps 97 97 8 4 32 4711". They
+are the parameters that are trained, their gradients and the largest gradient in kB, the workers, and the samples of a
+worker in a step (0: not known). Only shapes and types of tensors are read, once for each optimizer.
+
 One process of a job reports: the one of rank 0, or the first one if there are no ranks. Of several optimizers the one
 with most steps counts. Nothing here changes what a job computes, and an error only ends the counting.
 """
@@ -20,6 +24,7 @@ RETRY_S = 60.0  # after a line that could not be written, for example to a full 
 # An optimizer without a step for so long, while others make steps, has been replaced by them.
 REPLACED_S = 10.0
 FILE_BYTES_MAX = 65536  # the file starts again then; the daemon reads its last line
+PROFILE_STEPS = 3  # of an optimizer, after which its gradients exist
 OPTIMIZERS_MAX = 1000  # that are told apart; a loop may make a new one in each round
 
 
@@ -28,24 +33,42 @@ class Counter:
 
     def __init__(self, path):
         self._path = path
+        self.samples = 0  # in a batch of the last DataLoader
         self._begin()
 
     def _begin(self):
         self._process = os.getpid()
         self._counts = {}  # by optimizer
         self._skipped = {}  # by optimizer: a tensor with the number of steps that a gradient scaler skipped
+        self._profiles = {}  # by optimizer: the numbers in a line; empty: not known
         self._before = 0  # steps of optimizers that were replaced
         self._total = 0  # steps of the whole job; 0: not known
         self._reported = 0
         self._changed_s = 0.0
         self._next_s = 0.0
 
-    def count(self, optimizer, steps=1):
-        """Counts steps of an optimizer, named by any number. Costs less than a microsecond, except once a second."""
+    def count(self, optimizer, steps=1, sizes=None, of=None):
+        """Counts steps of an optimizer, named by any number. Costs less than a microsecond, except once a second.
+
+        `sizes(of)` has the bytes of each tensor that it trains, and of the tensor's gradient.
+        """
         self._counts[optimizer] = self._counts.get(optimizer, 0) + steps
         now_s = time.monotonic()
         if now_s >= self._next_s:
+            if sizes is not None and optimizer not in self._profiles and self._counts[optimizer] >= PROFILE_STEPS:
+                self.describe(optimizer, sizes, of)
             self.report(now_s)
+
+    def describe(self, optimizer, sizes, of):
+        """Makes the profile of an optimizer, or leaves it out if that fails."""
+        self._profiles[optimizer] = b""
+        try:
+            parameters, gradients = zip(*sizes(of))
+            if max(gradients) > 0:
+                in_kb = [-(-int(size) // 1000) for size in (sum(parameters), sum(gradients), max(gradients))]
+                self._profiles[optimizer] = b"%d %d %d %d %d " % (*in_kb, workers(), self.samples)
+        except Exception:
+            pass
 
     def skip(self, optimizer, is_skipped):
         """Adds a tensor that is 1 if the step is skipped. Its value is read later, because reading waits for the GPU."""
@@ -69,7 +92,8 @@ class Counter:
                 self._next_s = now_s + PAUSE_S
                 return
             steps = self._steps(now_s)
-            if steps > self._reported and is_first_rank() and self._append(steps):
+            profile = self._profiles.get(max(self._counts, key=self._counts.get, default=None), b"")
+            if steps > self._reported and is_first_rank() and self._append(steps, profile):
                 self._reported = steps
         except OSError:
             self._next_s = now_s + RETRY_S
@@ -85,24 +109,25 @@ class Counter:
         if steps > self._reported:
             self._changed_s = now_s
         elif now_s - self._changed_s > REPLACED_S:
-            self._before, self._counts, self._skipped = self._reported, {}, {}
+            self._before, self._counts, self._skipped, self._profiles = self._reported, {}, {}, {}
             self._changed_s = now_s
         if len(self._counts) > OPTIMIZERS_MAX:
             self._counts = {most: self._counts[most]}
+            self._profiles = {name: profile for name, profile in self._profiles.items() if name == most}
         return steps
 
-    def _append(self, steps):
+    def _append(self, steps, profile):
         """Appends a line; false if another process of the job does. No file stays open: a job may close any."""
         flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         file = os.open(self._path, flags)
         try:
             size = os.fstat(file).st_size
-            last = os.pread(file, 100, max(0, size - 100)).split()
+            last = os.pread(file, 200, max(0, size - 200)).split()
             if last and int(last[-1]) != self._process and os.path.exists("/proc/%d" % int(last[-1])):
                 return False
             if size > FILE_BYTES_MAX:
                 os.ftruncate(file, 0)
-            os.write(file, b"%d %d steps %d\n" % (steps, self._total, self._process))
+            os.write(file, b"%d %d steps %b%d\n" % (steps, self._total, profile, self._process))
             return True
         finally:
             os.close(file)
@@ -124,6 +149,17 @@ def is_first_rank():
     return jax is None or jax.process_index() == 0
 
 
+def workers():
+    """Returns the number of processes of torch, or of devices of JAX, that add up their gradients."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_world_size()
+    jax = sys.modules.get("jax")
+    if jax is None or distributed is not None:  # JAX takes GPUs when it counts them
+        return int(os.environ.get("WORLD_SIZE", "1"))
+    return jax.device_count()
+
+
 counter = Counter(os.path.join(os.path.dirname(os.environ["FAIRLEAD_PROGRESS"]), "steps"))
 atexit.register(counter.end)
 
@@ -138,7 +174,7 @@ def count_torch(module):
                 counter.skip(id(optimizer), found_inf)
         except Exception:
             pass
-        counter.count(id(optimizer))
+        counter.count(id(optimizer), 1, torch_sizes, optimizer)
 
     after_step._torchdynamo_disable = True  # torch.compile does not trace it, as with torch.compiler.disable
     if hasattr(module, "register_optimizer_step_post_hook"):
@@ -155,6 +191,35 @@ def count_torch(module):
             pass
 
     module.Optimizer.__init__ = made
+
+
+def torch_sizes(optimizer):
+    """Returns the bytes of an optimizer's parameters and of their gradients."""
+    sizes = []
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            gradient = parameter.grad
+            sizes.append((
+                parameter.numel() * parameter.element_size(),
+                0 if gradient is None else gradient.numel() * gradient.element_size(),
+            ))
+    return sizes
+
+
+def see_batches(module):
+    """Notes the batch size of the DataLoader over which a loop has begun last."""
+    begin = module.DataLoader.__iter__
+
+    @functools.wraps(begin)
+    def __iter__(self):
+        try:
+            size = self.batch_size or getattr(self.batch_sampler, "batch_size", 0)
+            counter.samples = size if isinstance(size, int) else 0
+        except Exception:
+            pass
+        return begin(self)
+
+    module.DataLoader.__iter__ = __iter__
 
 
 def is_capturing():
@@ -262,15 +327,23 @@ def count_updates(module):
     def apply_updates(*args, **kwargs):
         result = apply(*args, **kwargs)
         try:
+            updates = [*args, *kwargs.values()][1]
             for call in calls.stack:
                 call._updates = True
+                counter.describe(id(call), jax_sizes, updates)
             if not calls.stack and not is_traced(result):
-                counter.count(id(apply))
+                counter.count(id(apply), 1, jax_sizes, updates)
         except Exception:
             pass
         return result
 
     module.apply_updates = apply_updates
+
+
+def jax_sizes(updates):
+    """Returns the bytes of each array of a tree twice: a parameter has the size of its update, also while it is traced."""
+    leaves = sys.modules["jax"].tree_util.tree_leaves(updates)
+    return [(leaf.size * leaf.dtype.itemsize,) * 2 for leaf in leaves if hasattr(leaf, "dtype")]
 
 
 def is_traced(tree):
@@ -300,9 +373,22 @@ def count_keras(module):
         try:
             last = batches.get(id(self.model), -1)
             batches[id(self.model)] = batch
-            counter.count(id(self.model), batch - last if batch > last else batch + 1)
+            steps = batch - last if batch > last else batch + 1
+            counter.count(id(self.model), steps, keras_sizes, self.model)
         except Exception:
             pass
         return result
 
     kind.on_train_begin, kind.on_train_batch_end = on_train_begin, on_train_batch_end
+
+
+def keras_sizes(model):
+    """Returns the bytes of each variable that a model trains twice, because its gradient has the same type."""
+    sizes = []
+    for variable in model.trainable_variables:
+        bits = int("".join(filter(str.isdigit, str(variable.dtype))))
+        size = bits // 8
+        for length in variable.shape:
+            size *= length
+        sizes.append((size, size))
+    return sizes

@@ -13,6 +13,7 @@ import sys
 # The modules after whose import fairlead_steps.py counts, each with the name of its function.
 WATCHED = {
     "torch.optim.optimizer": "count_torch",
+    "torch.utils.data.dataloader": "see_batches",
     "jax": "count_jax",
     "optax._src.update": "count_updates",
     "equinox._update": "count_updates",

@@ -33,8 +33,12 @@ class HookTest(unittest.TestCase):
         return done.stdout
 
     def lines(self):
-        """Returns the lines without the number of the process."""
-        return [line.rsplit(" ", 1)[0] for line in self.steps.read_text().splitlines()]
+        """Returns the lines without the profile and the number of the process."""
+        return [" ".join(line.split()[:3]) for line in self.steps.read_text().splitlines()]
+
+    def profiles(self):
+        """Returns the profile of each line."""
+        return [" ".join(line.split()[3:-1]) for line in self.steps.read_text().splitlines()]
 
     def last(self):
         return self.lines()[-1] if self.lines() else None
@@ -234,6 +238,107 @@ class TorchTest(HookTest):
         (self.folder / "torch/optim/__init__.py").touch()
         (self.folder / "torch/optim/optimizer.py").write_text("name = 'mine'\n")
         self.assertEqual(self.run_script("import torch.optim.optimizer as o; print(o.name)", path=(self.folder,)), "mine\n")
+
+
+class ProfileTest(HookTest):
+    SLOW = """
+        import time, torch
+        now_s = [100.0]
+        time.monotonic = lambda: now_s[0]
+        def train(optimizer, steps):
+            for step in range(steps):
+                optimizer.step()
+                now_s[0] += 0.6
+        """
+
+    def run_slow(self, script, **variables):
+        """Runs a script whose train() makes steps of 0.6 s."""
+        self.run_script(textwrap.dedent(self.SLOW) + textwrap.dedent(script), **variables)
+
+    def test_lines_have_it_after_some_steps(self):
+        for version in ("1", "2"):
+            with self.subTest(torch=version):
+                self.steps.write_text("")
+                self.run_slow("""
+                    sizes = [2_048_000, 30_000, 100]
+                    frozen = torch.nn.Parameter(500_000, has_gradient=False)
+                    optimizer = torch.optim.SGD([torch.nn.Parameter(size) for size in sizes] + [frozen])
+                    for batch in torch.utils.data.DataLoader(range(64), batch_size=16):
+                        train(optimizer, 2)
+                    """, FAKE_TORCH=version)
+                self.assertEqual(self.lines(), ["1 0 steps", "3 0 steps", "5 0 steps", "7 0 steps", "8 0 steps"])
+                self.assertEqual(self.profiles(), [""] + ["10313 8313 8192 1 16"] * 4)
+
+    def test_it_is_made_once(self):
+        self.run_slow("""
+            looks = []
+            class Looked(torch.nn.Parameter):
+                def numel(self):
+                    looks.append(1)
+                    return self.numbers
+            train(torch.optim.SGD([Looked(1000)]), 100)
+            assert len(looks) == 1, looks
+            """)
+        self.assertEqual(self.profiles()[-1], "4 4 4 1 0")
+
+    def test_it_is_that_of_the_optimizer_that_counts(self):
+        self.run_slow("""
+            critic, generator = (torch.optim.SGD([torch.nn.Parameter(size)]) for size in (1000, 2000))
+            for round in range(20):
+                train(critic, 3)
+                train(generator, 1)
+            """)
+        self.assertEqual(self.profiles()[-1], "4 4 4 1 0")
+
+    def test_it_has_the_workers_of_the_job(self):
+        train = "train(torch.optim.SGD([torch.nn.Parameter(1000)]), 9)"
+        self.run_slow(train, RANK="0", WORLD_SIZE="4")
+        self.assertEqual(self.profiles()[-1], "4 4 4 4 0")
+        self.run_slow("""
+            import sys, types
+            sys.modules["torch.distributed"] = types.SimpleNamespace(
+                is_available=lambda: True, is_initialized=lambda: True, get_rank=lambda: 0, get_world_size=lambda: 16)
+            """ + train)
+        self.assertEqual(self.profiles()[-1], "4 4 4 16 0")
+
+    def test_without_gradients_or_with_errors_steps_are_counted_alone(self):
+        for parameter in ("torch.nn.Parameter(1000, has_gradient=False)", "object()"):
+            self.steps.write_text("")
+            self.run_slow(f"train(torch.optim.SGD([{parameter}]), 9)")
+            self.assertEqual((self.last(), set(self.profiles())), ("9 0 steps", {""}))
+
+    def test_batches_of_no_fixed_size_are_not_known(self):
+        self.run_slow("""
+            loader = torch.utils.data.DataLoader(range(64), batch_size=16)
+            next(iter(loader))
+            loader.batch_size = None
+            next(iter(torch.utils.data.DataLoader(range(4), batch_size=4)))
+            try:
+                next(iter(loader))
+            except TypeError:
+                pass
+            train(torch.optim.SGD([torch.nn.Parameter(1000)]), 9)
+            """)
+        self.assertEqual(self.profiles()[-1], "4 4 4 1 0")
+
+    def test_of_a_compiled_step_it_is_known_from_the_trace(self):
+        self.run_script("""
+            import jax, optax
+            step = jax.jit(lambda params, grads: optax.apply_updates(params, grads))
+            step([1.0] * 500, [0.5] * 500)
+            """)
+        self.assertEqual(self.profiles(), ["2 2 1 8 0"])
+
+    def test_keras_variables_have_it(self):
+        self.run_script("""
+            import keras, types
+            shapes = {"float32": (100, 50), "bfloat16": (300,)}
+            variables = [types.SimpleNamespace(shape=shape, dtype=dtype) for dtype, shape in shapes.items()]
+            callbacks = keras.CallbackList(types.SimpleNamespace(trainable_variables=variables), epochs=1, steps=40)
+            callbacks.on_train_begin()
+            callbacks.on_train_batch_end(9)
+            """)
+        self.assertEqual(self.profiles(), ["21 21 20 1 0"])
 
 
 class JaxTest(HookTest):

@@ -1,8 +1,10 @@
 """The daemon measures jobs that report nothing: their optimizer steps, else their output."""
 
+import os
+import subprocess
 import sys
 
-from harness import HERE, Figures, LiveTest, until
+from harness import HERE, Figures, LiveTest, Settings, until
 
 FAKES = HERE.parent / "hook" / "fake"  # stand-ins for torch, JAX and Keras
 STEP_S = 0.01
@@ -13,6 +15,8 @@ while True:
     optimizer.step()
     time.sleep({STEP_S})
 """
+PROFILED = TORCH.replace("SGD([])", "SGD([torch.nn.Parameter(numbers) for numbers in (2_048_000, 30_000)])").replace(
+    "while True:", "batches = iter(torch.utils.data.DataLoader(range(64), batch_size=16))\nwhile True:")
 JAX = f"""
 import time, jax, optax
 step = jax.jit(lambda params, grads: optax.apply_updates(params, grads))
@@ -66,6 +70,25 @@ class MeasuringTest(LiveTest):
         live.start()
         self.speed(live, torch, "hook")
         self.speed(live, jax, "hook")
+
+    def profile(self, live, model):
+        return next((row["profile"] for row in live.get("/v1/models")["models"] if row["model"] == model), None)
+
+    def test_the_profile_of_a_silent_job_is_seen_and_kept(self):
+        live = self.daemon("2xV100")
+        self.submit(live, PROFILED, model="net")
+        profile = until(lambda: self.profile(live, "net"), 60, "the profile is seen")
+        self.assertGreater(profile.pop("step_ms"), 1000 * STEP_S - 1)
+        self.assertEqual(profile, {"parameters_mb": 8.312, "gradients_mb": 8.312, "largest_tensor_mb": 8.192,
+                                   "workers": 1, "samples": 16})
+        environment = {**os.environ, "FAIRLEAD_SOCKET": str(live.folder / "socket")}
+        listed = subprocess.run([Settings.programs / "fairlead", "models", "learned"], env=environment, capture_output=True,
+                                text=True, check=True)
+        self.assertRegex(listed.stdout, r"net +8\.3 MB +8\.2 MB +1 +16\n")
+        live.kill()
+        live.start()
+        self.assertEqual(self.profile(live, "net")["gradients_mb"], 8.312)
+        self.assertEqual([record["kind"] for record in live.records()].count("profiled"), 1)
 
     def test_a_job_without_the_hook_has_its_own_path(self):
         live = self.daemon("2xV100")

@@ -17,7 +17,7 @@ namespace {
 // for 100 ms; 100 MB take as long over 8 Gbit/s.
 class Parts {
  public:
-  Parts() : cluster_(racks_of_nodes(3, 2, 4)) {
+  explicit Parts(bool has_table = true) : cluster_(racks_of_nodes(3, 2, 4)) {
     cluster_.links = {.pair_gbps = 8e6, .node_gbps = 8e6, .rack_gbps = 80, .spine_gbps = 8};
     workload_ =
         numbered_jobs(std::vector<std::uint32_t>{2, 6}, [](JobRow& row, std::uint32_t gpus) {
@@ -38,9 +38,12 @@ class Parts {
                 {.model = workload_.jobs.model[job]});
       jobs_.state[job] = JobState::kWaiting;
     }
-    known_.emplace(&*speed_, cluster_, jobs_, RatesNeeded::kTable, ProfileOptions{});
+    known_.emplace(has_table ? &*speed_ : nullptr, cluster_, jobs_, RatesNeeded::kTable,
+                   ProfileOptions{});
     plan_.emplace(cluster_, jobs_);
+    for (JobId job : {JobId(0), JobId(1)}) known_->add_job(job);
   }
+  KnownSpeed& known() { return *known_; }
 
   View view() const {
     return {.now = {},
@@ -89,6 +92,27 @@ TEST(DallyTiers, SayWhereAGangHasRoomAndHowFastItIsThere) {
   EXPECT_FALSE(six.must_mix());
   EXPECT_EQ(six.faster_than(DallyTier::kNetwork, six.at_best()), 0U);
   EXPECT_EQ(six.faster_than(DallyTier::kRack, six.at_widest()), type_bit(kV100));
+}
+
+TEST(DallyTiers, FollowFromTheProfileOfAJobThatRanOnOneNode) {
+  Parts parts(false);
+  LargestGangs largest;
+  const std::vector<Slice> pair = {{NodeId(0), 2}};
+  parts.known().on_run_begin(kTwo, pair, Rate::one());
+  parts.known().on_start(kTwo, pair, {});
+  parts.known().set_now({60'000});
+  TierTable table;
+  table.refresh(parts.view());
+  EXPECT_EQ(table.of(parts.view(), kTwo).at_widest(), 1) << "nothing is known of the network";
+  // A step of 100 ms, and 100 MB that take as long over 8 Gbit/s.
+  parts.known().see_profile(kTwo, {.parameters_kb = 100'000,
+                                   .gradients_kb = 100'000,
+                                   .largest_tensor_kb = 1'000,
+                                   .workers = 2,
+                                   .step_us = 200'000});
+  table.refresh(parts.view());
+  EXPECT_EQ(table.of(parts.view(), kTwo).at_best(), 1);
+  EXPECT_NEAR(table.of(parts.view(), kTwo).at_widest(), 100 / 155.0, 1e-3);
 }
 
 TEST(DallyPlaces, AreTheTightestAndAcrossRacksTheFewest) {

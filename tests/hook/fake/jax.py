@@ -4,6 +4,8 @@ import types
 
 
 class Tracer(float):
+    size, dtype = 1, types.SimpleNamespace(itemsize=4)
+
     def __add__(self, other):
         return Tracer(float(self) + float(other))
 
@@ -28,6 +30,10 @@ def jit(function=None, static_argnums=()):
 
 def pmap(function):
     return PjitFunction(function)
+
+
+def device_count():
+    return 8
 
 
 def process_index():

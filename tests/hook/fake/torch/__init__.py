@@ -2,7 +2,7 @@
 
 import types
 
-from torch import optim  # noqa: F401
+from torch import optim, utils  # noqa: F401
 
 
 class Tensor:
@@ -14,6 +14,20 @@ class Tensor:
 
     def backward(self):
         pass
+
+
+class Parameter:
+    """A tensor that is trained, of 32-bit numbers."""
+
+    def __init__(self, numbers, has_gradient=True):
+        self.numbers = numbers
+        self.grad = Parameter(numbers, False) if has_gradient else None
+
+    def numel(self):
+        return self.numbers
+
+    def element_size(self):
+        return 4
 
 
 class Linear:
@@ -32,4 +46,4 @@ def randn(*_):
 
 
 cuda = types.SimpleNamespace(is_available=lambda: False)
-nn = types.SimpleNamespace(Linear=Linear)
+nn = types.SimpleNamespace(Linear=Linear, Parameter=Parameter)

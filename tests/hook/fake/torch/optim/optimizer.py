@@ -5,7 +5,7 @@ hooks = []
 
 class Optimizer:
     def __init__(self, params, lr=0.1):
-        self.params = params
+        self.param_groups = [{"params": list(params)}]
         self.lr = lr
         self.made_steps = 0
 
