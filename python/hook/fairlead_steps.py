@@ -145,8 +145,14 @@ def is_first_rank():
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank() == 0
-    jax = sys.modules.get("jax")
+    jax = running_jax()
     return jax is None or jax.process_index() == 0
+
+
+def running_jax():
+    """Returns JAX if it has taken its devices, else None: it would take GPUs to answer."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    return sys.modules.get("jax") if getattr(bridge, "_backends", None) else None
 
 
 def workers():
@@ -154,8 +160,8 @@ def workers():
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_world_size()
-    jax = sys.modules.get("jax")
-    if jax is None or distributed is not None:  # JAX takes GPUs when it counts them
+    jax = running_jax()
+    if jax is None or distributed is not None:
         return int(os.environ.get("WORLD_SIZE", "1"))
     return jax.device_count()
 

@@ -183,6 +183,15 @@ class TorchTest(HookTest):
         self.run_script(script.format(0))
         self.assertEqual(self.lines(), ["1 0 steps"])
 
+    def test_jax_that_runs_nothing_is_not_asked_for_its_rank(self):
+        self.run_script("""
+            import jax, torch
+            optimizer = torch.optim.SGD([])
+            for _ in range(5):
+                optimizer.step()
+            """)
+        self.assertEqual(self.last(), "5 0 steps")
+
     def test_of_processes_without_ranks_one_reports(self):
         self.run_script("""
             import subprocess, sys, torch
