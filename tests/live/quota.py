@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from harness import HERE, IS_ROOT, Settings
+from harness import HERE, IS_ROOT, Figures, Settings
 from quotas import Quotas, cpu_root
 from trading import PYTHON, USERS, Traders, World
 
@@ -80,7 +80,7 @@ class QuotaTest(Traders):
         if not version:
             self.skipTest(f"{python} has no {module}")
         submitters = self.submitter(python, script, False), self.submitter(python, script, True)
-        self.check_silent(f"{module} {version} under a quota", 40, Settings.either(100, 240), submitters, "hook")
+        self.check_silent(f"{module} {version} under a quota", 60, Settings.either(140, 240), submitters, "hook")
 
     def test_an_unmodified_torch_script_trades(self):
         self.check(PYTHON, "train_torch.py", "torch")

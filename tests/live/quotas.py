@@ -10,6 +10,7 @@ import time
 from harness import Task, until
 
 PERIOD_US = 20_000
+WEIGHT = 32  # of the daemon and of a script that trains, relative to one that starts
 PAUSE_S = 0.005  # between two looks; a script that has begun to train runs for so long without a quota
 
 
@@ -40,7 +41,7 @@ class GroupsV1:
         (self.parent / "cpu.shares").write_text("262144")
         self.own = self.parent / "own"  # of the daemon and the test, which must not wait for scripts that start
         self.own.mkdir()
-        (self.own / "cpu.shares").write_text("32768")
+        (self.own / "cpu.shares").write_text(str(WEIGHT * 1024))
 
     def adopt(self, pid):
         """Moves a process here. The daemon's later tasks begin here, too."""
@@ -60,7 +61,8 @@ class GroupsV1:
         return bool(below)
 
     def limit(self, group, quota_us, period_us):
-        """Sets a quota; None for none."""
+        """Sets a quota; None for none. A task with a quota gets it before tasks without one get anything."""
+        (group / "cpu.shares").write_text(str(WEIGHT * 1024 if quota_us else 1024))
         (group / "cpu.cfs_quota_us").write_text("-1")
         (group / "cpu.cfs_period_us").write_text(str(period_us))
         if quota_us:
@@ -98,7 +100,8 @@ class GroupsV2:
         return True
 
     def limit(self, group, quota_us, period_us):
-        """Sets a quota; None for none."""
+        """As in GroupsV1."""
+        (group / "cpu.weight").write_text(str(WEIGHT * 100 if quota_us else 100))
         (group / "cpu.max").write_text(f"{quota_us or 'max'} {period_us}")
 
     def remove(self):

@@ -97,9 +97,15 @@ class World:
     def all_train(self):
         return all(self.steps_of(*each) for jobs in self.jobs.values() for each in jobs.items())
 
+    def speeds(self):
+        """Returns the learned speeds of each user, by type."""
+        speeds = {uid: {} for uid in USERS}
+        for speed in self.live.get("/v1/models")["models"]:
+            speeds[int(speed["user"])][speed["gpu_type"]] = speed["speed"]
+        return speeds
+
     def is_measured(self):
-        models = self.live.get("/v1/models")["models"]
-        return len({(speed["user"], speed["gpu_type"]) for speed in models}) == 2 * len(USERS)
+        return all(len(speeds) == len(SPEEDS) for speeds in self.speeds().values())
 
     def mark(self):
         steps, time_s = self.steps(), time.monotonic()
@@ -110,11 +116,12 @@ class World:
         (first_s, from_ms, first), (last_s, to_ms, last) = self.marks
         records = self.live.records()
         jobs = [self.live.job(job) for jobs in self.jobs.values() for job in jobs]
+        speeds = self.speeds()
         self.remove()
         return Done(steps={uid: (last[uid] - first[uid]) / (last_s - first_s) for uid in USERS},
                     gpus=gpus_of_users(records, from_ms, to_ms),
                     trades=sum(record["kind"] == "note" and "trade" in record.values() for record in records),
-                    sensors={job["speed"]["sensor"] for job in jobs if job["speed"]})
+                    sensors={job["speed"]["sensor"] for job in jobs if job["speed"]}, speeds=speeds)
 
     def remove(self):
         self.live.remove()
@@ -128,6 +135,11 @@ class Done:
     gpus: dict
     trades: int
     sensors: set
+    speeds: dict
+
+    def slowdown(self, uid):
+        """Returns the learned speed of a user's model on a K80, relative to a V100."""
+        return self.speeds[uid]["K80"] / self.speeds[uid]["V100"]
 
     def worth(self):
         """Returns the GPUs of each user, in V100 by the speed of the user's model."""
@@ -205,6 +217,10 @@ class Traders(LiveTest):
             who = f"of a user whose speed is the GPU's to the power of {power}: without, with trades"
             Figures.add(group, f"GPUs in V100 {who}", f"{without.worth()[uid]:.2f}, {traded.worth()[uid]:.2f} ({100 * gains[uid]:+.1f} %)", target)
             Figures.add(group, f"steps a second {who}", f"{without.steps[uid]:.0f}, {traded.steps[uid]:.0f} ({100 * in_steps[uid]:+.1f} %)", target)
+        kinds = ["; ".join(", ".join(f"{gpus[kind]:.2f}" for gpus in done.gpus.values()) for kind in SPEEDS) for done in (without, traded)]
+        Figures.add(group, "V100 of the users; K80 of the users: without | with trades", " | ".join(kinds))
+        slowdowns = ", ".join(f"{traded.slowdown(uid):.2f} ({SPEEDS['K80'] ** power:.2f})" for uid, power in USERS.items())
+        Figures.add(group, "learned speeds on a K80 relative to a V100", slowdowns, "as in brackets")
         Figures.add(group, "trades, sensors", f"{traded.trades}, {sorted(traded.sensors)}", "3 or more")
         return gains, in_steps
 
