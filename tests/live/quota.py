@@ -11,8 +11,10 @@ from trading import PYTHON, USERS, Traders, World
 
 CORES = 0.07  # the quota of a job on a V100; K80: this times 0.25 to the power of the user
 STEP = re.compile(rb"^step (\d+)/", re.MULTILINE)
-# The same script, if it reported its steps. Appended to the line that prints them.
-REPORT = '\n        open(os.environ["FAIRLEAD_PROGRESS"], "a").write(f"{step} {TOTAL} steps\\n")'
+# The same script, if it reported its steps. Behind the line that prints them; seldom, because a report takes as long as some steps.
+REPORT = '''
+    if step % 100 == 0 or step == start:
+        open(os.environ["FAIRLEAD_PROGRESS"], "a").write(f"{step} {TOTAL} steps\\n")'''
 # One thread for each job, whatever the machine.
 ENVIRONMENT = ["OMP_NUM_THREADS=1", "XLA_FLAGS=--xla_cpu_multi_thread_eigen=false", "JAX_PLATFORMS=cpu"]
 JAX_PYTHON = os.environ.get("FAIRLEAD_TEST_JAX_PYTHON", PYTHON)
@@ -23,8 +25,13 @@ def cores(speed, uid):
 
 
 def version_of(python, module):
-    """Returns the version of a module, or nothing if that Python has none."""
-    return subprocess.run([python, "-c", f"import {module}; print({module}.__version__)"], capture_output=True, text=True, check=False).stdout.strip()
+    """Returns the version of a module for a user of the tests, or nothing if that user has none."""
+    uid = next(iter(USERS))
+    command = [python, "-c", f"import {module}; print({module}.__version__)"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, user=uid, group=uid, extra_groups=[], cwd="/").stdout.strip()
+    except OSError:
+        return ""
 
 
 class Limited(World):
@@ -78,7 +85,7 @@ class QuotaTest(Traders):
     def check(self, python, script, module):
         version = version_of(python, module)
         if not version:
-            self.skipTest(f"{python} has no {module}")
+            self.skipTest(f"{python} has no {module} for all users")
         submitters = self.submitter(python, script, False), self.submitter(python, script, True)
         self.check_silent(f"{module} {version} under a quota", 60, Settings.either(140, 240), submitters, "hook")
 
@@ -91,7 +98,7 @@ class QuotaTest(Traders):
     def test_policies_place_by_gain(self):
         """Compares fairlead and hadar with a policy that knows no speeds: it gives each user a V100 and two K80."""
         if not version_of(PYTHON, "torch"):
-            self.skipTest(f"{PYTHON} has no torch")
+            self.skipTest(f"{PYTHON} has no torch for all users")
         submit = self.submitter(PYTHON, "train_torch.py", False)
         policies = {"no speeds": f"{self.policy},trade=false", "fairlead": "fairlead:window_s=120,round_s=10,switch_s=3,resident=true",
                     "hadar": "hadar:round_s=10,switch_s=3"}

@@ -54,7 +54,7 @@ class GroupsV1:
 
     def enter(self, group, task):
         """Moves the processes of a task; later ones inherit the group. Returns whether the task has any yet."""
-        below = [pid for pid, state in task.descendants() if state not in "ZX"]
+        below = below_of(task.shim)
         for pid in [task.shim, *below]:
             with contextlib.suppress(ProcessLookupError):
                 (group / "cgroup.procs").write_text(str(pid))
@@ -186,9 +186,15 @@ class Quotas:
         assert not has_failed, "the process that sets quotas has failed"
 
 
+def below_of(pid):
+    """Returns the processes below a process. It does not look at all others of the machine, because it is called often."""
+    children = [int(child) for file in pathlib.Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()]
+    return children + [each for child in children for each in below_of(child)]
+
+
 def facts_of(task):
     """Returns the speed of a task's GPUs, and its user."""
-    for pid, _ in task.descendants():
+    for pid in below_of(task.shim):
         variables = dict(item.partition(b"=")[::2] for item in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
         if b"FAIRLEAD_SPEED" in variables:
             return float(variables[b"FAIRLEAD_SPEED"]), os.stat(f"/proc/{pid}").st_uid
