@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from harness import HERE, IS_ROOT, Figures, Settings
-from quotas import Quotas, cpu_root
+from quotas import Quotas, Ticks, cpu_root
 from trading import PYTHON, USERS, Traders, World
 
 CORES = 0.07  # the quota of a job on a V100; K80: this times 0.25 to the power of the user
@@ -59,6 +59,10 @@ class Limited(World):
 @unittest.skipUnless(cpu_root()[1], "this machine has no cpu controller of cgroups")
 class QuotaTest(Traders):
     policy = "gandiva-fair:quantum_s=2,trade_quanta=5,resident=true"
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(Ticks().remove)
 
     def world(self, policy, submit, flags=()):
         live = self.daemon(self.nodes, policy, grace_s=20, flags=flags, start=False)
