@@ -1,6 +1,7 @@
 """Users trade fast for slow GPUs, and get more done than without trades. Jobs that report nothing trade as well."""
 
 import dataclasses
+import functools
 import os
 import subprocess
 import time
@@ -76,6 +77,7 @@ TOLD = {
 PYTHON = os.environ.get("FAIRLEAD_TEST_PYTHON", "/usr/bin/python3")
 
 
+@functools.cache
 def torch_path():
     has_torch = subprocess.run([PYTHON, "-c", "import torch"], stderr=subprocess.DEVNULL, check=False).returncode == 0
     return [] if has_torch else [f"PYTHONPATH={HERE.parent / 'hook' / 'fake'}"]
