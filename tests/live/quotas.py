@@ -9,7 +9,7 @@ import time
 
 from harness import Task, until
 
-PERIOD_US = 20_000
+PERIOD_US = 100_000  # long, because a script computes slowly in the first milliseconds after a pause
 WEIGHT = 32  # of the daemon and of a script that trains, relative to one that starts
 TICK_S = 0.0005
 PAUSE_S = 0.005  # between two looks; a script that has begun to train runs for so long without a quota
@@ -130,7 +130,7 @@ class Ticks:
     """Interrupts each processor often.
 
     The kernel compares a quota with the time used at its own ticks only, every 4 ms, or if another process comes between.
-    A script with a quota of 1 ms would overdraw by 3 ms, and a suspended one would never pay that back."""
+    A script would overdraw a quota of 2 ms by 2 ms, and would never pay that back if it is suspended then."""
 
     def __init__(self):
         context = multiprocessing.get_context("fork")
