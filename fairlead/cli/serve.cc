@@ -169,6 +169,14 @@ std::string host_name() {
   return name.data();
 }
 
+void report_missing_limits(const RealIo& io) {
+  const std::vector<std::string> missing = io.missing_limits();
+  if (missing.empty()) return;
+  fmt::print(stderr,
+             "fairlead: jobs are not limited in {}: this needs root, and cgroups that limit it\n",
+             fmt::join(missing, ", "));
+}
+
 Status serve(const CLI::App& app, const Flags& flags) {
   if (flags.backend == "kubernetes") {
     return serve_kubernetes({.context = flags.context,
@@ -187,11 +195,7 @@ Status serve(const CLI::App& app, const Flags& flags) {
   const std::string gpus = gpus_text(machine);
   options.has_gpus = flags.nodes.empty();
   FL_TRY_ASSIGN(io, RealIo::open(options));
-  if (const auto missing = io->missing_limits(); !missing.empty()) {
-    fmt::print(stderr,
-               "fairlead: jobs are not limited in {}: this needs root, and cgroups that limit it\n",
-               fmt::join(missing, ", "));
-  }
+  report_missing_limits(*io);
   ServeOptions given{.machine = std::move(machine),
                      .policy = flags.policy,
                      .seed = flags.seed,
