@@ -57,6 +57,24 @@ CLI::Validator gpus_check() {
           ""};
 }
 
+void add_resource_flags(CLI::App& app, Flags& flags) {
+  app.add_option("--types", flags.types, "types of GPU that it can use (default: all)")
+      ->delimiter(',')
+      ->type_name("TYPE,TYPE");
+  app.add_option("--gpu-mem", flags.gpu_mem,
+                 "memory that it needs of each GPU, like 20G or 500M; it then takes turns only "
+                 "with jobs beside which it fits")
+      ->type_name("SIZE");
+  app.add_option("--mem", flags.mem,
+                 "memory of the machine that it may have, like 32G or 500M; it starts once that is "
+                 "left, and is ended if it needs more (default: no limit)")
+      ->type_name("SIZE");
+  app.add_option("--cpus", flags.cpus,
+                 "processors that it may use at once, like 4 or 0.5 (default: all, in proportion "
+                 "to its GPUs while they are busy)")
+      ->type_name("N");
+}
+
 void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("-g,--gpus", flags.gpus, "GPUs that it needs, all at once (default: 1)")
       ->check(gpus_check())
@@ -89,21 +107,7 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--retries", flags.retries, "number of restarts if it fails (default: 0)")
       ->check(at_least(0))
       ->type_name("N");
-  app.add_option("--types", flags.types, "types of GPU that it can use (default: all)")
-      ->delimiter(',')
-      ->type_name("TYPE,TYPE");
-  app.add_option("--gpu-mem", flags.gpu_mem,
-                 "memory that it needs of each GPU, like 20G or 500M; it then takes turns only "
-                 "with jobs beside which it fits")
-      ->type_name("SIZE");
-  app.add_option("--mem", flags.mem,
-                 "memory of the machine that it may have, like 32G or 500M; it starts once that is "
-                 "left, and is ended if it needs more (default: no limit)")
-      ->type_name("SIZE");
-  app.add_option("--cpus", flags.cpus,
-                 "processors that it may use at once, like 4 or 0.5 (default: all, in proportion "
-                 "to its GPUs while they are busy)")
-      ->type_name("N");
+  add_resource_flags(app, flags);
   app.add_option("--processes", flags.processes,
                  "copies of the command, each with a RANK of its own (default: 1)")
       ->check(at_least(1))

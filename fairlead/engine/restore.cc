@@ -85,16 +85,12 @@ void Engine::restore(const Record& record) {
             known_.on_start(started.job, jobs_.last_gang(started.job), {});
           },
           [&](const record::Reported& what) { known_work_.on_report(what.job, what.left); },
-          [&](const record::Carried& carried) {
-            known_work_.on_carried(carried.job, carried.done);
-          },
+          [&](const record::Carried& what) { known_work_.on_carried(what.job, what.done); },
           [&](const record::Finished& finished) { known_work_.on_finished(finished.job); },
           [&](const record::Forgotten& forgotten) {
             known_.forget(forgotten.user, tables_.model_named(forgotten.model));
           },
-          [&](const record::Profiled& profiled) {
-            known_.see_profile(profiled.job, profiled.profile);
-          },
+          [&](const record::Profiled& what) { known_.see_profile(what.job, what.profile); },
           [&](const record::Pinned& pinned) { plan_.pin(pinned.job, plan_.gangs_[pinned.job]); },
           [&](const record::StartFailed& failed) {
             retries_.push({failed.retry, failed.job});

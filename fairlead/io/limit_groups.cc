@@ -52,7 +52,15 @@ void widen_shares(const std::string& place) {
     try_write_cgroup(group + "/cpu.shares", shares);
 }
 
+// Returns the name of a task's group in a place, and notes it as made.
+std::string add_group(const std::string& place, const std::string& task,
+                      std::vector<std::string>& made) {
+  return made.emplace_back(fmt::format("{}/{}", place, task));
+}
+
+// Makes the group of a task, with a limit on its memory.
 Status limit_memory_v1(const std::string& group, std::uint64_t bytes) {
+  FL_TRY(make_cgroup(group));
   const std::string text = fmt::format("{}", bytes);
   FL_TRY(write_cgroup(group + "/memory.limit_in_bytes", text));
   // Kernels without swap accounting do not have this file.
@@ -71,7 +79,9 @@ std::uint64_t quota_us(std::uint32_t cpu_milli) {
   return std::uint64_t{cpu_milli} * kPeriodUs / 1000;
 }
 
+// Makes the group of a task, with its part of the processors.
 Status limit_cpu_v1(const std::string& group, const TaskBounds& bounds) {
+  FL_TRY(make_cgroup(group));
   const std::uint64_t shares = std::uint64_t{bounds.cpu_weight} * kSharesOfOne;
   FL_TRY(write_cgroup(group + "/cpu.shares",
                       fmt::format("{}", std::min<std::uint64_t>(shares, kSharesMax))));
@@ -82,6 +92,16 @@ Status limit_cpu_v1(const std::string& group, const TaskBounds& bounds) {
   // A group above has less, which then limits the task.
   if (error == 0 || error == EINVAL) return {};
   return run_error("{}: {}", quota, std::strerror(error));
+}
+
+// Makes the group of a task, with the devices that it may not open.
+Status deny_devices_v1(const std::string& group, const std::vector<DeviceNumber>& denied) {
+  FL_TRY(make_cgroup(group));
+  for (const DeviceNumber device : denied) {
+    FL_TRY(write_cgroup(group + "/devices.deny",
+                        fmt::format("c {}:{} rwm", device.major_number, device.minor_number)));
+  }
+  return {};
 }
 
 Status limit_cpu_v2(const std::string& group, const TaskBounds& bounds) {
@@ -124,31 +144,22 @@ Result<std::vector<std::string>> LimitGroups::make(const std::string& task,
                                                    const std::string& unified,
                                                    const TaskBounds& bounds) const {
   std::vector<std::string> made;
-  const auto add = [&](const std::string& place) {
-    made.push_back(fmt::format("{}/{}", place, task));
-    return make_cgroup(made.back());
-  };
-  if (!memory_.empty() && bounds.memory_bytes > 0) {
-    FL_TRY(add(memory_));
-    FL_TRY(limit_memory_v1(made.back(), bounds.memory_bytes));
-  }
-  if (!cpu_.empty()) {
-    FL_TRY(add(cpu_));
-    FL_TRY(limit_cpu_v1(made.back(), bounds));
-  }
-  if (!devices_.empty() && !bounds.denied.empty()) {
-    FL_TRY(add(devices_));
-    for (const DeviceNumber device : bounds.denied) {
-      FL_TRY(write_cgroup(made.back() + "/devices.deny",
-                          fmt::format("c {}:{} rwm", device.major_number, device.minor_number)));
-    }
-  }
-  if (unified.empty()) return made;
+  if (!memory_.empty() && bounds.memory_bytes > 0)
+    FL_TRY(limit_memory_v1(add_group(memory_, task, made), bounds.memory_bytes));
+  if (!cpu_.empty()) FL_TRY(limit_cpu_v1(add_group(cpu_, task, made), bounds));
+  if (!devices_.empty() && !bounds.denied.empty())
+    FL_TRY(deny_devices_v1(add_group(devices_, task, made), bounds.denied));
+  FL_TRY(limit_unified(unified, bounds));
+  return made;
+}
+
+Status LimitGroups::limit_unified(const std::string& unified, const TaskBounds& bounds) const {
+  if (unified.empty()) return {};
   if (has_unified_memory_ && bounds.memory_bytes > 0)
     FL_TRY(limit_memory_v2(unified, bounds.memory_bytes));
   if (has_unified_cpu_) FL_TRY(limit_cpu_v2(unified, bounds));
-  if (has_unified_devices_ && !bounds.denied.empty()) FL_TRY(deny_devices(unified, bounds.denied));
-  return made;
+  const bool denies = has_unified_devices_ && !bounds.denied.empty();
+  return denies ? deny_devices(unified, bounds.denied) : Status();
 }
 
 std::vector<std::string> LimitGroups::places() const {

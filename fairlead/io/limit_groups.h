@@ -44,6 +44,7 @@ class LimitGroups {
 
  private:
   std::vector<std::string> places() const;
+  Status limit_unified(const std::string& unified, const TaskBounds& bounds) const;
 
   // Folders of cgroup v1 for the tasks' groups; empty: none.
   std::string memory_;
