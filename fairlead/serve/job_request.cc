@@ -167,6 +167,17 @@ Result<std::uint32_t> cpu_milli_of(const json& object) {
   return static_cast<std::uint32_t>(std::lround(cpus * 1000));
 }
 
+// Reads the memory and the processors that it needs.
+Status read_sizes(const json& object, const Fields& fields, Submission& submission) {
+  FL_TRY_ASSIGN(gpu_memory_mb, fields.number("gpu_memory_mb", 0, 1, kMemoryMaxMb));
+  FL_TRY_ASSIGN(memory_mb, fields.number("memory_mb", 0, 1, kMemoryMaxMb));
+  FL_TRY_ASSIGN(cpu_milli, cpu_milli_of(object));
+  submission.gpu_memory_mb = gpu_memory_mb;
+  submission.memory_mb = memory_mb;
+  submission.cpu_milli = cpu_milli;
+  return {};
+}
+
 // Reads the conditions, and the place in an array of jobs.
 Status read_tasks(const json& object, const Fields& fields, Submission& submission) {
   FL_TRY_ASSIGN(after, fields.jobs("after"));
@@ -194,14 +205,16 @@ Status read_streams(const Fields& fields, Submission& submission) {
   return {};
 }
 
-// Reads the end of an idle job, the priority, the notification and the hook.
+// Reads the limit on its time, the end of an idle job, the priority, the notification and the hook.
 Status read_services(const json& object, const Fields& fields, Submission& submission) {
+  FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
   FL_TRY_ASSIGN(idle_end, span_of(object, "idle_end_s"));
   if (idle_end.ms > 0 && idle_end < kIdleMin)
     return input_error("idle_end_s must be at least {}", kIdleMin.ms / 1000);
   FL_TRY_ASSIGN(priority, fields.priority());
   FL_TRY_ASSIGN(notify, fields.notify());
   FL_TRY_ASSIGN(has_hook, fields.flag("hook", true));
+  submission.limit = limit;
   submission.idle_end = idle_end;
   submission.priority = priority;
   submission.notify = notify;
@@ -228,19 +241,12 @@ Result<Submission> parse_submission_of(const json& object) {
   FL_TRY_ASSIGN(umask, fields.number("umask", 022, 0, 0777));
   FL_TRY_ASSIGN(processes, fields.number("processes", 1, 1, kProcessesMax));
   FL_TRY_ASSIGN(retries, fields.number("retries", 0, 0, kRetriesMax));
-  FL_TRY_ASSIGN(gpu_memory_mb, fields.number("gpu_memory_mb", 0, 1, kMemoryMaxMb));
-  FL_TRY_ASSIGN(memory_mb, fields.number("memory_mb", 0, 1, kMemoryMaxMb));
-  FL_TRY_ASSIGN(cpu_milli, cpu_milli_of(object));
-  FL_TRY_ASSIGN(limit, span_of(object, "limit_s"));
   submission.command = std::move(command);
   submission.environment = std::move(environment);
   submission.umask = umask;
   submission.processes = processes;
   submission.retries = retries;
-  submission.gpu_memory_mb = gpu_memory_mb;
-  submission.memory_mb = memory_mb;
-  submission.cpu_milli = cpu_milli;
-  submission.limit = limit;
+  FL_TRY(read_sizes(object, fields, submission));
   FL_TRY(read_services(object, fields, submission));
   FL_TRY(read_streams(fields, submission));
   FL_TRY(read_tasks(object, fields, submission));

@@ -267,14 +267,7 @@ class LiveServer : public Server {
     const std::vector<TaskStatus> tasks = io_.tasks();
     TaskHistory history(backend_->first_gpus(), tasks);
     for (const Record& record : run.records()) history.on(record);
-    for (const std::string& name : io_.list("jobs")) {
-      const auto row = parse_row(name);
-      if (row && tables.jobs.is_here(*row)) continue;
-      const bool is_done = row && tables.jobs.has(*row);
-      if (is_done) FL_TRY(notify_left(*row));
-      if (is_done && take_ending(*row, tasks)) continue;
-      io_.remove("jobs/" + name);  // done, or never acknowledged
-    }
+    FL_TRY(settle_files(tasks));
     std::int64_t here = 0;
     for (JobId job : ids<JobId>(tables.jobs.size())) {
       if (!tables.jobs.is_here(job)) continue;
@@ -288,6 +281,19 @@ class LiveServer : public Server {
     backend_->adopt(io_.now(), tasks, history);
     FL_TRY(backend_->disk());
     return here;
+  }
+
+  // Settles the files of jobs that are not here: they are done, or were never acknowledged.
+  Status settle_files(std::span<const TaskStatus> tasks) {
+    const Jobs& jobs = engine_->tables().jobs;
+    for (const std::string& name : io_.list("jobs")) {
+      const auto row = parse_row(name);
+      if (row && jobs.is_here(*row)) continue;
+      const bool is_done = row && jobs.has(*row);
+      if (is_done) FL_TRY(notify_left(*row));
+      if (!is_done || !take_ending(*row, tasks)) io_.remove("jobs/" + name);
+    }
+    return {};
   }
 
   // Adds a job that is done and has processes; false if it has none.
