@@ -71,7 +71,8 @@ class GroupsV1:
 
     def remove(self):
         def is_gone():
-            for folder in [*self.parent.glob("*/"), self.parent]:
+            # A daemon that starts inside makes groups of its own below.
+            for folder in [*sorted(self.parent.rglob("*/"), reverse=True), self.parent]:
                 with contextlib.suppress(OSError):
                     folder.rmdir()
             return not self.parent.exists()
