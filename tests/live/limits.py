@@ -157,7 +157,7 @@ class MemoryTest(Limited):
         self.assertEqual(live.await_end(enough)["state"], "finished")
         self.assert_clean_end(live)
 
-    def test_one_that_ends_without_a_daemon_is_told_by_the_next(self):
+    def test_the_next_daemon_reports_one_that_ends_without_a_daemon(self):
         live = self.daemon("1xV100", "fifo")
         go = live.work / "go"
         os.mkfifo(go)
@@ -222,7 +222,7 @@ class ProcessorsTest(Limited):
 
 @unittest.skipUnless(IS_ROOT, "setpriv takes root")
 class WithoutRootTest(LiveTest):
-    def test_a_daemon_without_rights_says_what_it_does_not_limit_and_serves(self):
+    def test_a_daemon_without_rights_reports_what_it_does_not_limit_and_serves(self):
         live = self.daemon("1xV100", "fifo", start=False)
         os.chown(live.base, ANN, ANN)
         live.arguments = ["setpriv", f"--reuid={ANN}", f"--regid={ANN}", "--clear-groups", *live.arguments]

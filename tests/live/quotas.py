@@ -195,7 +195,7 @@ class Quotas:
             self.groups.limit(limited.group, None, PERIOD_US)
         elif not limited.trains and limited.has_begun():
             limited.trains = True
-            self.groups.enter(limited.group, limited.task)  # again: the daemon may have moved it into its own group
+            self.groups.enter(limited.group, limited.task)  # again: on its way to the command it joins the groups of the daemon
             cores = self.cores(*facts_of(limited.task))
             quota_us = max(1000, round(PERIOD_US * cores))  # the least that the kernel takes
             self.groups.limit(limited.group, quota_us, round(quota_us / cores))
