@@ -342,11 +342,12 @@ void SimIo::forget(TaskId task) {
 
 namespace {
 
-// Returns the line of the hook; `gradients_kb` 0: without a profile.
-std::string hook_line(const std::string& progress, std::int64_t gradients_kb) {
+// Returns the line of the hook; gradients of 0 kB: without a profile. Each GPU has a worker with 32 samples.
+std::string hook_line(const std::string& progress, const SimTask& task) {
+  const std::int64_t gradients_kb = task.work.gradients_kb;
   if (progress.empty() || gradients_kb == 0) return progress;
-  return fmt::format("{} steps {} {} {} 1 32 4711", progress, gradients_kb, gradients_kb,
-                     (gradients_kb + 1) / 2);
+  return fmt::format("{} steps {} {} {} {} 32 4711", progress, gradients_kb, gradients_kb,
+                     (gradients_kb + 1) / 2, task.gpus.size());
 }
 
 }  // namespace
@@ -361,7 +362,7 @@ TaskReports SimIo::reports(TaskId task, std::uint64_t output_from) {
   const bool is_mute = found != nullptr && found->work.is_mute;
   const std::string progress = is_mute ? std::string() : tasks_.progress(now_, task);
   return {.progress = is_silent ? std::string() : progress,
-          .steps = is_silent ? hook_line(progress, found->work.gradients_kb) : std::string(),
+          .steps = is_silent ? hook_line(progress, *found) : std::string(),
           .output_begin = output_from,
           .can_save = on_term == OnTerm::kCheckpoint || on_term == OnTerm::kForget};
 }

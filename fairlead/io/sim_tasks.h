@@ -10,8 +10,8 @@
 // brittle one dies if it is frozen for long; the first N starts of the job fail. `retries` is the number of times that
 // a daemon may start the job again after a task ended badly. On a broken GPU it ends with code 1 after 100 ms. It works
 // as fast as its GPUs: at FAIRLEAD_SPEED to the power of P hundredths (0). It reports its progress, or, if it is silent,
-// the hook counts its steps, and sees gradients of so many kB, half of them in one tensor. Nothing measures a
-// mute one.
+// the hook counts its steps, and sees gradients of so many kB, half of them in one tensor, and a worker with a batch of
+// its own for each GPU. Nothing measures a mute one.
 //
 // It is also the truth by which a daemon is judged: the living tasks and their GPUs.
 //

@@ -36,16 +36,18 @@ std::string loss_text(const Progress& before, const Progress& after) {
 }
 
 // Reports the profile in a line of the hook, after the hook has measured the length of a step. Returns false before that.
-// `speed`: of the task, relative to one GPU.
-bool report_profile(JobId job, double speed, const Sensors& sensors, std::string_view line,
-                    Inbox& inbox) {
+// `per_gpu`: the relative speed of each of the task's GPUs.
+bool report_profile(JobId job, double per_gpu, double gpus, const Sensors& sensors,
+                    std::string_view line, Inbox& inbox) {
   const auto step_per_s = sensors.rate(Sensor::kHook);
-  if (!step_per_s || !(*step_per_s > 0)) return false;
+  auto profile = parse_profile(line);
+  if (!step_per_s || !profile) return false;
+  const double speed = profile->samples > 0 ? per_gpu : per_gpu * gpus;
   constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
-  const double step_us = std::clamp(std::round(1e6 * speed / *step_per_s), 1.0, kMost);
-  const auto profile = parse_profile(line, static_cast<std::uint32_t>(step_us));
-  if (profile) inbox.add({.kind = EventKind::kProfiled, .job = job, .profile = *profile});
-  return profile.has_value();
+  profile->step_us =
+      static_cast<std::uint32_t>(std::clamp(std::round(1e6 * speed / *step_per_s), 1.0, kMost));
+  inbox.add({.kind = EventKind::kProfiled, .job = job, .profile = *profile});
+  return true;
 }
 
 }  // namespace
@@ -85,10 +87,10 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
                   jobs.model[id].is_none() ? "" : tables_.models[jobs.model[id]]);
   const auto gpus = static_cast<double>(task.gpus.size());
   // Speed 1 is the reference on the gang that the job asks for.
-  const double speed = references_.relative(model, task.sensors, gpus) * gpus;
+  const double per_gpu = references_.relative(model, task.sensors, gpus);
   if (!task.told_profile)
-    task.told_profile = report_profile(id, speed, task.sensors, reports.steps, inbox_);
-  const double rate = plausible(speed / jobs.gpus[id]);
+    task.told_profile = report_profile(id, per_gpu, gpus, task.sensors, reports.steps, inbox_);
+  const double rate = plausible(per_gpu * gpus / jobs.gpus[id]);
   if (!is_news(rate, task.told_rate)) return;
   task.told_rate = rate;
   inbox_.add({.kind = EventKind::kProgress, .job = id, .run = job.run, .rate = Rate::of(rate)});

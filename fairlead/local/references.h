@@ -1,6 +1,6 @@
 // The speeds that are 1: for each user's model the first one that was measured, per GPU. Policies compare speeds
-// relative to it. Sensors count in other units, so each sensor has its own; the file is references.json in the daemon's
-// folder.
+// relative to it. Sensors count in other units, so each sensor has its own, and the hook has two: steps and samples. The
+// file is references.json in the daemon's folder.
 #pragma once
 
 #include "fairlead/io/io.h"
@@ -21,7 +21,7 @@ class References {
   double relative(const std::string& model, const Sensors& sensors, double gpus);
 
  private:
-  static std::string key(const std::string& model, Sensor sensor);
+  static std::string key(const std::string& model, const Sensors::Speed& speed);
 
   Io& io_;
   std::map<std::string, double> all_;  // units per second and GPU

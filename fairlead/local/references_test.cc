@@ -34,5 +34,22 @@ TEST(References, ASensorThatFollowsAnotherAgreesWithIt) {
   EXPECT_EQ(again.relative("bob/net", sensors, 1), 1);
 }
 
+// Four workers, each with a batch of its own, make no more steps than one.
+TEST(References, WorkersWithBatchesOfTheirOwnAreAsFastAsOneAlone) {
+  SimIo io(1, {});
+  References references(io);
+  const auto relative = [&](int workers) {
+    Sensors sensors;
+    sensors.run(at(0));
+    for (int s : {0, 10}) {
+      const std::string steps = fmt::format("{} 0 steps 8 8 4 {} 32 4711", 10 * s, workers);
+      sensors.look(at(s), {"", steps, "", 0});
+    }
+    return references.relative("ann/net", sensors, workers);
+  };
+  EXPECT_EQ(relative(1), 1);
+  EXPECT_EQ(relative(4), 1);
+}
+
 }  // namespace
 }  // namespace fairlead

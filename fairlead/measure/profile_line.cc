@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <system_error>
 
 namespace fairlead {
@@ -30,7 +31,7 @@ std::optional<std::uint32_t> take_number(std::string_view& line, std::uint32_t m
 
 }  // namespace
 
-std::optional<JobProfile> parse_profile(std::string_view line, std::uint32_t step_us) {
+std::optional<JobProfile> parse_profile(std::string_view line) {
   for (int word = 0; word < 3; ++word) take_word(line);  // done, total, unit
   constexpr std::array<std::uint32_t, 6> kMost = {kKbMax,      kKbMax,      kKbMax,
                                                   kWorkersMax, kSamplesMax, ~std::uint32_t{0}};
@@ -45,7 +46,7 @@ std::optional<JobProfile> parse_profile(std::string_view line, std::uint32_t ste
                            .largest_tensor_kb = numbers[2],
                            .workers = numbers[3],
                            .samples = numbers[4],
-                           .step_us = step_us};
+                           .step_us = 1};
   if (!line.empty() || !profile.is_plausible()) return std::nullopt;
   return profile;
 }

@@ -3,15 +3,14 @@
 
 #include "fairlead/model/event.h"
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace fairlead {
 
 // Parses the numbers after the unit: parameters, gradients and the largest gradient in kB, workers, samples of a worker
-// in a step (0: not known), and the process. Nullopt: the line has no profile, or one that no job can have. The text is
-// its user's. `step_us`: of JobProfile; at least 1. O(length).
-std::optional<JobProfile> parse_profile(std::string_view line, std::uint32_t step_us);
+// in a step (0: not known), and the process. The length of a step is not in the line: step_us is 1. Nullopt: the line has
+// no profile, or one that no job can have. The text is its user's. O(length).
+std::optional<JobProfile> parse_profile(std::string_view line);
 
 }  // namespace fairlead

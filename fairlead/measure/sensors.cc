@@ -1,5 +1,7 @@
 #include "fairlead/measure/sensors.h"
 
+#include "fairlead/measure/profile_line.h"
+
 namespace fairlead {
 
 std::string_view sensor_name(Sensor sensor) {
@@ -28,6 +30,8 @@ void Sensors::pause(Time now) {
 void Sensors::look(Time now, const TaskReports& reports) {
   if (const auto progress = parse_progress(reports.progress)) reports_.told(now, *progress);
   if (const auto steps = parse_progress(reports.steps)) hook_.told(now, *steps);
+  if (const auto profile = parse_profile(reports.steps))
+    samples_ = static_cast<double>(profile->workers) * profile->samples;
   output_.read(now, reports.output_begin, reports.output);
 }
 
@@ -50,13 +54,18 @@ std::optional<Progress> Sensors::last(Sensor sensor) const {
 
 std::optional<Sensors::Speed> Sensors::speed() const {
   for (const Sensor sensor : kSensors) {
-    const auto per_s = rate(sensor);
-    if (!per_s) continue;
-    std::string unit = last(sensor)->unit;
-    if (unit.empty()) unit = "units";
-    return Speed{sensor, *per_s, std::move(unit)};
+    if (auto by = speed(sensor)) return by;
   }
   return std::nullopt;
+}
+
+std::optional<Sensors::Speed> Sensors::speed(Sensor sensor) const {
+  const auto per_s = rate(sensor);
+  if (!per_s) return std::nullopt;
+  if (sensor == Sensor::kHook && samples_ > 0) return Speed{sensor, *per_s * samples_, kSamples};
+  std::string unit = last(sensor)->unit;
+  if (unit.empty()) unit = "units";
+  return Speed{sensor, *per_s, std::move(unit)};
 }
 
 std::optional<Sensors::Done> Sensors::done() const {

@@ -16,6 +16,7 @@
 namespace fairlead {
 
 enum class Sensor : std::uint8_t { kReports, kHook, kOutput };
+inline constexpr const char* kSamples = "samples";  // the unit
 inline constexpr std::array<Sensor, 3> kSensors = {Sensor::kReports, Sensor::kHook,
                                                    Sensor::kOutput};
 // "reports", "hook", "output": the names in the API.
@@ -39,6 +40,10 @@ class Sensors {
   };
   // Returns the speed by the best sensor that has measured one.
   std::optional<Speed> speed() const;
+  // Returns the speed by one sensor. The hook's is in samples of all workers if the batch size is known: workers that
+  // join with batches of their own make no more steps.
+  std::optional<Speed> speed(Sensor sensor) const;
+  // Returns the same in the units of the sensor's reports: in steps for the hook.
   std::optional<double> rate(Sensor sensor) const;
   // Adds a look of the driver at one of its GPUs. The load is never a speed.
   void add_load(int busy_percent, int power_w);
@@ -59,6 +64,7 @@ class Sensors {
   std::optional<Progress> last(Sensor sensor) const;
 
   Meter reports_, hook_;
+  double samples_ = 0;  // in a step of the hook, all workers together; 0: not known
   OutputMeter output_;
   DriverLoad driver_load_;
 };

@@ -46,6 +46,15 @@ TEST_F(SensorsTest, TheScriptsReportsGoFirstThenTheHookThenTheOutput) {
   EXPECT_EQ(speed(), "0.1 epochs/s, reports");
 }
 
+TEST_F(SensorsTest, TheHookCountsSamplesOfAllWorkersIfItKnowsTheBatchSize) {
+  look(0, "", "100 0 steps 8 8 4 2 0 4711");
+  look(10, "", "300 0 steps 8 8 4 2 0 4711");
+  EXPECT_EQ(speed(), "20 steps/s, hook");
+  look(20, "", "500 0 steps 8 8 4 2 32 4711");
+  EXPECT_EQ(speed(), "1280 samples/s, hook");
+  EXPECT_EQ(sensors_.rate(Sensor::kHook), 20);
+}
+
 TEST_F(SensorsTest, ProgressIsTheScriptsOrOfASensorThatKnowsTheTotal) {
   for (int s = 0; s <= 40; s += 5)
     look(s, "", fmt::format("{} 0 steps 1", 20 * s), fmt::format("step {}/9000: loss 1\n", 30 * s));

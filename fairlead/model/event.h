@@ -77,7 +77,7 @@ struct JobProfile {
   std::uint32_t largest_tensor_kb = 0;  // of the gradients
   std::uint32_t workers = 0;            // processes or devices that add up their gradients
   std::uint32_t samples = 0;            // of one worker in a step; 0: not known
-  std::uint32_t step_us = 0;            // on one GPU, at speed 1 for a job that requests one
+  std::uint32_t step_us = 0;            // of GPUs with speed 1; if `samples` is 0, of one such GPU
 
   // Returns whether a job can have it.
   bool is_plausible() const {

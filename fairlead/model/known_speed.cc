@@ -218,7 +218,9 @@ std::optional<double> KnownSpeed::predicted(const MeasuredGang& gang, GpuTypeId 
   if (!from || (from->gpus == gang.gpus && from->tier == gang.tier)) return std::nullopt;
   const Communication exchanged = communication_of(*seen);
   const Links& links = state_->links[type];
-  const double there_ms = seen->step_us / 1e3 / (from->rate.value() * from->asked);
+  // If the samples are known, each worker has its own in a step; else the gang divides the work of a step.
+  const double shares = seen->samples > 0 ? from->gpus : 1;
+  const double there_ms = seen->step_us / 1e3 * shares / (from->rate.value() * from->asked);
   const auto compute_ms = compute_ms_of(exchanged, there_ms, from->gpus, from->tier, links);
   if (!compute_ms) return std::nullopt;
   const double here_ms =

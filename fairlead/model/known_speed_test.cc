@@ -441,7 +441,7 @@ const JobProfile kProfile = {.parameters_kb = 120'000,
                              .largest_tensor_kb = 40'000,
                              .workers = 2,
                              .samples = 32,
-                             .step_us = 200'000};
+                             .step_us = 100'000};
 
 // Two nodes of each type in a rack, and no table.
 struct Predicted {
@@ -498,6 +498,16 @@ TEST(PredictedSpeed, FollowsFromOneMeasurementTheProfileAndTheLinks) {
   EXPECT_EQ(known.rate(kBenVae, 2, Tier::kRack), 1) << "another user";
 }
 
+TEST(PredictedSpeed, OfAGangWithoutABatchSizeFollowsFromTheStepOfOneGpu) {
+  Predicted known;
+  JobProfile profile = kProfile;
+  profile.samples = 0;
+  profile.step_us = 200'000;  // which two GPUs divide
+  known.speed.see_profile(kAnnVae, profile);
+  known.measure(kAnnVae, kTwoOnANode, 1);
+  EXPECT_NEAR(known.rate(kAnnVae, 2, Tier::kRack), 100 / 149.5, 1e-6);
+}
+
 TEST(PredictedSpeed, GivesWayToMeasurements) {
   Predicted known;
   known.speed.see_profile(kAnnVae, kProfile);
@@ -536,7 +546,7 @@ TEST(PredictedSpeed, OnATypeThatWasNotTriedIsUnknownToPoliciesThatProfile) {
 TEST(PredictedSpeed, OfAGangThatIsFasterThanItsLinksIsNotPredicted) {
   Predicted known;
   JobProfile profile = kProfile;
-  profile.step_us = 19'000;  // 9.5 ms for a pair; the links need 10
+  profile.step_us = 9'500;  // 9.5 ms for a pair; the links need 10
   known.speed.see_profile(kAnnVae, profile);
   known.measure(kAnnVae, kTwoOnANode, 1);
   EXPECT_EQ(known.rate(kAnnVae, 2, Tier::kRack), 1);
@@ -559,9 +569,9 @@ TEST(PredictedSpeed, ChangesWithTheProfileAlone) {
   profile = kProfile;
   EXPECT_TRUE(see(profile));
   EXPECT_FALSE(see(profile));
-  profile.step_us = 215'000;
+  profile.step_us = 107'500;
   EXPECT_FALSE(see(profile)) << "a speed varies by as much";
-  profile.step_us = 225'000;
+  profile.step_us = 112'500;
   EXPECT_TRUE(see(profile));
   profile.gradients_kb += 1;
   EXPECT_TRUE(see(profile));

@@ -200,5 +200,17 @@ TEST(ServerSpeeds, TheProfileOfAModelIsRecordedOnceAndKept) {
   EXPECT_EQ(profiles_in(daemon), 2);
 }
 
+TEST(ServerSpeeds, AGangWhoseWorkersHaveBatchesOfTheirOwnIsAsFastForEachGpuAsOneGpu) {
+  SimDaemon daemon("gandiva-fair:quantum_s=60", "4xV100");
+  Command words = silent_work(60);
+  words.emplace_back("gradients=8000");
+  daemon.await(daemon.submit(words, 1, kAnn, {{"model", "vgg"}}));
+  daemon.await(daemon.submit(words, 4, kAnn, {{"model", "vgg"}}));
+  const json answer = json::parse(daemon.ask("GET", "/v1/models").body);
+  std::map<int, double> by_gang;
+  for (const json& model : answer["models"]) by_gang[model["gpus"]] = model["speed"];
+  EXPECT_EQ(by_gang, (std::map<int, double>{{1, 1.0}, {4, 1.0}})) << answer;
+}
+
 }  // namespace
 }  // namespace fairlead
