@@ -17,13 +17,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(fl_flags INTERFACE -Wno-gnu-zero-variadic-macro-arguments)
 endif()
 if(FAIRLEAD_DCHECKS)
-  target_compile_definitions(fl_flags INTERFACE FAIRLEAD_DCHECKS)
+  # With the checks of the standard library: of the bounds of a vector, for example.
+  target_compile_definitions(fl_flags INTERFACE FAIRLEAD_DCHECKS _GLIBCXX_ASSERTIONS)
 endif()
 if(FAIRLEAD_SANITIZE)
-  target_compile_options(fl_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined
+  target_compile_options(fl_flags INTERFACE -fsanitize=address,undefined
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(fl_flags INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(fl_flags INTERFACE FAIRLEAD_SANITIZE)
+endif()
+if(FAIRLEAD_FUZZ)
+  target_compile_options(fl_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 include(Batches)
@@ -56,10 +60,22 @@ function(fl_module name)
   endif()
 endfunction()
 
+# fl_label(TEST PROGRAM LABELS ...)
+# Labels a test of a program; ./dev check LABEL builds and runs the tests of a label.
+function(fl_label test program)
+  cmake_parse_arguments(arg "" "" "LABELS" ${ARGN})
+  set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}")
+  foreach(label IN LISTS arg_LABELS)
+    if(NOT TARGET check_${label})
+      add_custom_target(check_${label})
+    endif()
+    add_dependencies(check_${label} ${program})
+  endforeach()
+endfunction()
+
 # fl_test(NAME SOURCES ... LINKS ... [LABELS ...] [WHOLE_RUNS])
-# A GoogleTest program. Its labels are those given and the name of its folder; ./dev check LABEL builds and runs
-# the programs of a label. WHOLE_RUNS: it judges results of whole runs. The other tests run the same code, so
-# ./dev sanitize leaves this one to ./dev soak.
+# A GoogleTest program. Its labels are those given and the name of its folder. WHOLE_RUNS: it judges results of whole
+# runs. The other tests run the same code, so ./dev sanitize leaves this one to ./dev soak.
 function(fl_test name)
   cmake_parse_arguments(arg "WHOLE_RUNS" "" "SOURCES;LINKS;LABELS" ${ARGN})
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
@@ -76,16 +92,11 @@ function(fl_test name)
     # False warnings, as above.
     target_compile_options(${name} PRIVATE -Wno-array-bounds)
   endif()
-  foreach(label IN LISTS labels)
-    if(NOT TARGET check_${label})
-      add_custom_target(check_${label})
-    endif()
-    add_dependencies(check_${label} ${name})
-  endforeach()
   if(arg_WHOLE_RUNS AND FAIRLEAD_SANITIZE)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
   endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 77
+  fl_label(${name} ${name} LABELS ${labels})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77
     ENVIRONMENT "RC_PARAMS=seed=1")  # RapidCheck would draw a new seed each time
 endfunction()

@@ -16,8 +16,8 @@ endif()
 
 # fl_precompile(TARGET [COLD])
 # Gives the target the headers above; also nlohmann/json if it links that, and GoogleTest if it is a program.
-# COLD: the target's own speed matters little, so the sanitizer build compiles it unoptimised and without the
-# coverage that fuzzers need. That halves its compile time. Programs are cold: their hot code is in the libraries.
+# COLD: the target's own speed matters little, so the sanitizer build compiles it unoptimised. Programs are cold: their
+# hot code is in the libraries.
 # The exception is a program with the API server in memory. It spends its time in templates for JSON, which the linker
 # takes from the program first.
 function(fl_precompile target)
@@ -46,7 +46,7 @@ function(fl_precompile target)
   endif()
   set(flags "")
   if(arg_COLD AND FAIRLEAD_SANITIZE)
-    set(flags -O0 -fno-sanitize=fuzzer-no-link)
+    set(flags -O0)
   endif()
   if(NOT TARGET ${owner})
     set(source ${PROJECT_BINARY_DIR}/${owner}.cc)
