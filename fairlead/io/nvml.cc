@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <dlfcn.h>
+#include <map>
+#include <set>
 
 namespace fairlead {
 namespace {
@@ -46,6 +49,21 @@ struct Utilization {  // nvmlUtilization_t
   unsigned memory;
 };
 
+constexpr unsigned long long kXid = 8;  // nvmlEventTypeXidCriticalError
+
+struct EventData {  // nvmlEventData_t
+  Device device;
+  unsigned long long type;
+  unsigned long long xid;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+
+// Errors of programs, which leave the GPU intact: a fault or a page fault of a kernel, two for the end of a program's work,
+// one of video, and a context that was switched too late. Source: the list that NVIDIA's device plugin for Kubernetes
+// ignores.
+constexpr std::array<unsigned long long, 6> kXidsOfPrograms = {13, 31, 43, 45, 68, 109};
+
 // Blocks all signals of this thread, and so of the threads that the library starts meanwhile. The driver's library keeps
 // threads; one without the mask would take the daemon's SIGTERM, which then ends the daemon.
 class BlockedSignals {
@@ -63,6 +81,51 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
+// Finds a function of a loaded library; null and false: there is none.
+template <class Function>
+bool find_in(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+// The critical errors that the driver reports.
+class XidEvents {
+ public:
+  // REQUIRES: NVML is initialised. Without the functions, or if the driver has no events, there will be no errors.
+  void open(void* library) {
+    const bool has_events = find_in(library, "nvmlEventSetCreate", create_) &&
+                            find_in(library, "nvmlEventSetFree", free_) &&
+                            find_in(library, "nvmlDeviceRegisterEvents", register_) &&
+                            find_in(library, "nvmlEventSetWait_v2", wait_);
+    if (!has_events || create_(&events_) != kSuccess) events_ = nullptr;
+  }
+  void close() {
+    if (events_ != nullptr) free_(events_);
+  }
+  // Returns the first error of the GPU since the first call for it; 0: none.
+  unsigned long long first(Device device) {
+    if (events_ == nullptr) return 0;
+    if (watched_.insert(device).second) register_(device, kXid, events_);
+    EventData event{};
+    while (wait_(events_, &event, 0) == kSuccess) {
+      const bool is_of_program =
+          std::ranges::find(kXidsOfPrograms, event.xid) != kXidsOfPrograms.end();
+      if (event.type == kXid && !is_of_program) xids_.try_emplace(event.device, event.xid);
+    }
+    const auto found = xids_.find(device);
+    return found == xids_.end() ? 0 : found->second;
+  }
+
+ private:
+  int (*create_)(void**) = nullptr;
+  int (*free_)(void*) = nullptr;
+  int (*register_)(Device, unsigned long long, void*) = nullptr;
+  int (*wait_)(void*, void*, unsigned) = nullptr;  // fills an EventData; milliseconds
+  void* events_ = nullptr;
+  std::set<Device> watched_;
+  std::map<Device, unsigned long long> xids_;
+};
+
 // NVML loaded at run time; its handles and results are plain C.
 class Library : public Nvml {
  public:
@@ -70,6 +133,7 @@ class Library : public Nvml {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
   ~Library() override {
+    xids_.close();
     if (is_up_) shutdown_();
     if (library_ != nullptr) ::dlclose(library_);
   }
@@ -94,6 +158,8 @@ class Library : public Nvml {
     if (const int status = init_(); status != kSuccess)
       return input_error("the NVIDIA driver does not answer (NVML error {})", status);
     is_up_ = true;
+    xids_.open(library_);
+    for (const Gpu& gpu : gpus()) (void)error(gpu.uuid);  // so that its events are seen from now on
     return {};
   }
 
@@ -192,15 +258,16 @@ class Library : public Nvml {
     const bool has_rows =
         remapped_ != nullptr && remapped_(device, &rows.corrected, &rows.uncorrected, &rows.pending,
                                           &rows.failed) == kSuccess;
-    return has_rows && rows.failed != 0 ? "its memory has errors that the driver could not repair"
-                                        : "";
+    if (has_rows && rows.failed != 0)
+      return "its memory has errors that the driver could not repair";
+    const unsigned long long xid = xids_.first(device);
+    return xid != 0 ? fmt::format("the NVIDIA driver has reported Xid {} for it", xid) : "";
   }
 
  private:
   template <class Function>
   bool find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(::dlsym(library_, name));
-    return function != nullptr;
+    return find_in(library_, name, function);
   }
 
   void* library_;
@@ -219,6 +286,7 @@ class Library : public Nvml {
   int (*minor_)(Device, unsigned*) = nullptr;             // may be missing
   // Drivers before 450 have no such function.
   int (*remapped_)(Device, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
+  XidEvents xids_;
 };
 
 }  // namespace

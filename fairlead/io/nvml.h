@@ -1,6 +1,6 @@
 // The parts of NVIDIA's management library (NVML) that are used; loaded if it exists.
 //
-// Source: NVML API reference, device queries.
+// Source: NVML API reference, device queries and event handling.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -40,7 +40,8 @@ class Nvml {
   virtual std::optional<GpuMemory> memory(const std::string& uuid) = 0;
   // Returns the number of a GPU's device, 3 of /dev/nvidia3. Nothing: the driver does not report it.
   virtual std::optional<std::uint32_t> device_number(const std::string& uuid) = 0;
-  // Returns why a GPU is out of service: the driver does not list it, or has an error for it. Empty: it is in service.
+  // Returns why a GPU is out of service: the driver does not list it, has an error for it, or has reported a critical one
+  // (Xid) since it was loaded. Empty: it is in service.
   virtual std::string error(const std::string& uuid) = 0;
 };
 

@@ -102,6 +102,23 @@ TEST_F(NvmlTest, TellsWhichGpusAreOutOfService) {
   EXPECT_EQ(nvml->error("GPU-b"), "");
 }
 
+TEST_F(NvmlTest, AGpuWithACriticalErrorIsOutOfService) {
+  say("gpu GPU-a 0 A\ngpu GPU-b 0 B\n");
+  const auto nvml = load();
+  say("gpu GPU-a 0 A\ngpu GPU-b 0 B\nxid GPU-a 31\nxid GPU-b 79\n");
+  EXPECT_EQ(nvml->error("GPU-a"), "") << "a program's fault";
+  EXPECT_EQ(nvml->error("GPU-b"), "the NVIDIA driver has reported Xid 79 for it");
+  say("gpu GPU-a 0 A\ngpu GPU-b 0 B\nxid GPU-a 31\nxid GPU-b 79\nxid GPU-a 48\n");
+  EXPECT_EQ(nvml->error("GPU-a"), "the NVIDIA driver has reported Xid 48 for it");
+  EXPECT_EQ(nvml->error("GPU-b"), "the NVIDIA driver has reported Xid 79 for it") << "it stays so";
+  EXPECT_EQ(load()->error("GPU-c"), "the NVIDIA driver no longer lists it");
+}
+
+TEST_F(NvmlTest, WithoutEventsOfTheDriverNothingIsKnownOfXids) {
+  say("gpu GPU-a 0 A\nxid GPU-a 79\nfail nvmlEventSetCreate 3\n");
+  EXPECT_EQ(load()->error("GPU-a"), "");
+}
+
 TEST_F(NvmlTest, AListMayBeLong) {
   std::string text = "gpu GPU-a 0 A\n";
   for (int pid = 1; pid <= 100; ++pid) text += fmt::format("process GPU-a {}\n", pid);

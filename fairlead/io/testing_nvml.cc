@@ -6,6 +6,7 @@
 //   memory UUID TOTAL USED          of the GPU, in bytes; without, 16 GiB of which none is used
 //   power UUID MILLIWATTS           that it draws; without, none
 //   remap UUID                      a row of its memory could not be remapped
+//   xid UUID CODE                   an event, which a set of events returns once
 //   fail FUNCTION CODE [UUID]       the function returns that error, for that GPU or for all
 //
 // Without the file, nvmlInit_v2 fails as if the driver were not loaded. As NVIDIA's library does, it starts a thread that
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <fstream>
 #include <future>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -27,6 +29,8 @@ constexpr int kInvalidArgument = 2;
 constexpr int kNotFound = 6;
 constexpr int kTooSmall = 7;
 constexpr int kDriverNotLoaded = 9;
+constexpr int kTimeout = 10;
+constexpr unsigned long long kXid = 8;
 
 struct Gpu {
   std::string uuid, name;
@@ -38,6 +42,11 @@ struct Gpu {
   std::vector<unsigned> pids;
 };
 
+struct Event {
+  std::string uuid;
+  unsigned long long xid = 0;
+};
+
 struct Driver {
   std::vector<Gpu> gpus;
   struct Failure {
@@ -45,6 +54,7 @@ struct Driver {
     int code = 0;
   };
   std::vector<Failure> failures;
+  std::vector<Event> events;
   bool is_there = false;
 
   int failure_of(const std::string& function, const std::string& uuid = {}) const {
@@ -81,6 +91,8 @@ Driver driver() {
     } else if (what == "process" || what == "memory" || what == "power" || what == "remap") {
       for (Gpu& gpu : now.gpus)
         if (gpu.uuid == first) describe(what, words, gpu);
+    } else if (what == "xid") {
+      words >> now.events.emplace_back(Event{.uuid = first}).xid;
     } else if (what == "fail") {
       Driver::Failure failure{.function = first};
       words >> failure.code >> failure.uuid;
@@ -121,6 +133,18 @@ struct Memory {
 struct Utilization {
   unsigned gpu;
   unsigned memory;
+};
+struct EventData {
+  void* device;
+  unsigned long long type;
+  unsigned long long xid;
+  unsigned gpu_instance;
+  unsigned compute_instance;
+};
+
+struct EventSet {
+  std::size_t next = 0;  // in the file
+  std::set<void*> devices;
 };
 
 }  // namespace
@@ -222,6 +246,38 @@ int nvmlDeviceGetMinorNumber(void* device, unsigned* number) {
   if (gpu == nullptr) return kInvalidArgument;
   *number = static_cast<unsigned>(gpu - now.gpus.data());
   return now.failure_of("nvmlDeviceGetMinorNumber", gpu->uuid);
+}
+
+int nvmlEventSetCreate(void** set) {
+  const int failure = driver().failure_of("nvmlEventSetCreate");
+  if (failure == 0) *set = new EventSet;
+  return failure;
+}
+
+int nvmlEventSetFree(void* set) {
+  delete static_cast<EventSet*>(set);
+  return 0;
+}
+
+int nvmlDeviceRegisterEvents(void* device, unsigned long long types, void* set) {
+  if (types != kXid) return kInvalidArgument;
+  static_cast<EventSet*>(set)->devices.insert(device);
+  return 0;
+}
+
+int nvmlEventSetWait_v2(void* set, void* data, unsigned /*timeout_ms*/) {
+  const Driver now = driver();
+  auto& events = *static_cast<EventSet*>(set);
+  while (events.next < now.events.size()) {
+    const Event& event = now.events[events.next++];
+    for (void* device : events.devices) {
+      const Gpu* const gpu = gpu_of(now, device);
+      if (gpu == nullptr || gpu->uuid != event.uuid) continue;
+      *static_cast<EventData*>(data) = {device, kXid, event.xid, ~0U, ~0U};
+      return 0;
+    }
+  }
+  return kTimeout;
 }
 
 int nvmlDeviceGetUtilizationRates(void* device, void* rates) {
