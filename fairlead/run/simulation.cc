@@ -60,8 +60,7 @@ void add_resources(const Cluster& cluster, const Workload& workload, bool ignore
     assumed.resources_jobs = all;
   } else {
     assumed.resources =
-        fmt::format("CPU and memory limit placements, on {} of {} nodes and for {} of {} jobs",
-                    nodes, cluster.nodes(), with, all);
+        fmt::format("CPU and memory limit placements on {} of {} nodes", nodes, cluster.nodes());
     assumed.resources_jobs = with;
   }
 }
