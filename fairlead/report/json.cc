@@ -1,5 +1,6 @@
 #include "fairlead/report/json.h"
 
+#include "fairlead/base/time_text.h"
 #include "fairlead/metrics/assumed.h"
 
 #include <fmt/format.h>
@@ -64,6 +65,7 @@ json assumed_json(const Summary& summary) {
                 {"times", trace.times},
                 {"columns_read", trace.columns_read},
                 {"columns_ignored", trace.columns_ignored},
+                {"starts_at", trace.times.empty() ? json() : json(utc_text(trace.starts_at_ms))},
                 {"states", json::object()},
                 {"reference_type", assumed.reference_type},
                 {"reference_named", assumed.reference_is_named},
@@ -95,6 +97,12 @@ std::string_view version() { return FAIRLEAD_VERSION; }
 
 std::string_view compiler() {
 #ifdef __clang__
+std::string_view commit() { return FAIRLEAD_COMMIT; }
+
+std::string program_text(std::string_view version, std::string_view commit) {
+  return fmt::format("fairlead {}{}", version, commit.empty() ? "" : fmt::format(" ({})", commit));
+}
+
   return "Clang " __clang_version__;
 #else
   return "GCC " __VERSION__;
@@ -148,6 +156,7 @@ std::string run_json(const RunStats& stats) {
                     {"version", version()},
                     {"compiler", compiler()}});
 }
+                    {"commit", commit().empty() ? json() : json(commit())},
 
 std::string json_text(const json& value) {
   return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
