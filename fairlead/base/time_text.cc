@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 
 namespace fairlead {
@@ -61,6 +62,21 @@ std::string span_text(std::int64_t ms) {
     return rest == 0 ? text : fmt::format("{} {}{}", text, rest, small.letter);
   }
   return fmt::format("{}s", s);
+}
+
+std::string utc_text(std::int64_t unix_ms) {
+  const std::chrono::sys_time<std::chrono::milliseconds> at{std::chrono::milliseconds(unix_ms)};
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date(day);
+  const std::int64_t ms = (at - day).count();
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", int{date.year()},
+                     unsigned{date.month()}, unsigned{date.day()}, ms / 3'600'000, ms / 60'000 % 60,
+                     ms / 1000 % 60);
+}
+
+std::string date_text(std::int64_t unix_ms) {
+  const std::string text = utc_text(unix_ms);
+  return fmt::format("{} {}", text.substr(0, 10), text.substr(11, 5));
 }
 
 Result<double> parse_span_s(std::string_view text) {

@@ -17,6 +17,11 @@ enum class TimeUnits : std::uint8_t { kHuman, kSeconds };
 // or three digits; "-39 min" for less than nothing.
 std::string length_text(double s);
 
+// An instant in UTC, "2026-01-31T09:05:01Z", cut off to whole seconds; `unix_ms` is in milliseconds since 1970.
+std::string utc_text(std::int64_t unix_ms);
+// The same for people, to the minute: "2026-01-31 09:05".
+std::string date_text(std::int64_t unix_ms);
+
 // "90s", "30m", "30 min", "2h", "1h30m", "2d 4h", in seconds. Errors: no such text; zero; over a hundred years.
 Result<double> parse_span_s(std::string_view text);
 

@@ -26,6 +26,12 @@ TEST(TimeText, TablesRoundALengthOfTimeToWhatPeopleRead) {
   for (const auto& [s, text] : cases) EXPECT_EQ(length_text(s), text) << s;
 }
 
+TEST(TimeText, AnInstantIsAnIsoDateInUtc) {
+  EXPECT_EQ(utc_text(0), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(utc_text(951'827'696'999), "2000-02-29T12:34:56Z");
+  EXPECT_EQ(date_text(951'827'696'999), "2000-02-29 12:34");
+}
+
 TEST(TimeText, ALengthOfTimeIsReadWithItsUnits) {
   EXPECT_EQ(parse_span_s("90s"), 90);
   EXPECT_EQ(parse_span_s("1.5h"), 5400);

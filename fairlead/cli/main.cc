@@ -142,10 +142,7 @@ int run_bare(const CLI::App& root) {
 
 int run(int argc, char** argv) {
   CLI::App root("Fairlead schedules deep-learning training on shared GPU clusters.", "fairlead");
-  constexpr std::string_view kCommit = FAIRLEAD_COMMIT;
-  root.set_version_flag("--version",
-                        fmt::format("fairlead {}{}", version(),
-                                    kCommit.empty() ? "" : fmt::format(" ({})", kCommit)));
+  root.set_version_flag("--version", program_text(version(), commit()));
   root.require_subcommand(1);
   root.footer(
       "Examples:\n"

@@ -6,6 +6,7 @@
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
 #include "fairlead/input/cluster_file.h"
+#include "fairlead/input/gpu_power.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/table.h"
@@ -207,7 +208,14 @@ void show_gpu_types(bool as_json) {
                        {"estimated", type.estimated},
                        {"source", type.source.empty() ? factors.source : type.source}});
     }
-    fmt::print("{}", json_text({{"source", factors.source}, {"types", types}}));
+    json power = json::array();
+    for (const auto& [type, watts] : builtin_gpu_power()) {
+      power.push_back({{"name", type},
+                       {"busy_w", watts.busy_w},
+                       {"idle_w", watts.idle_w ? json(*watts.idle_w) : json()},
+                       {"source", watts.source}});
+    }
+    fmt::print("{}", json_text({{"source", factors.source}, {"types", types}, {"power", power}}));
     return;
   }
   Table table({{"GPU type", Align::kLeft}, {"factor"}, {"estimated", Align::kLeft}});
@@ -215,6 +223,12 @@ void show_gpu_types(bool as_json) {
     table.add_row({type.gpu_type, fmt::format("{:.3g}", type.factor), type.estimated});
   }
   fmt::print("{}\nsource: {}\n", table.text(stdout_style()), factors.source);
+  Table watts({{"GPU type", Align::kLeft}, {"busy W"}, {"idle W"}, {"source", Align::kLeft}});
+  for (const auto& [type, power] : builtin_gpu_power()) {
+    watts.add_row({type, fmt::format("{:g}", power.busy_w),
+                   power.idle_w ? fmt::format("{:g}", *power.idle_w) : "", power.source});
+  }
+  fmt::print("\n{}", watts.text(stdout_style()));
 }
 
 Status list_tables(bool as_json) {

@@ -4,6 +4,7 @@
 #include "fairlead/cli/run.h"
 #include "fairlead/journal/checked_journal.h"
 #include "fairlead/replay/why.h"
+#include "fairlead/report/json.h"
 #include "fairlead/report/report_data.h"
 #include "fairlead/report/report_page.h"
 #include "fairlead/report/report_runs.h"
@@ -66,6 +67,12 @@ std::string text_of(const nlohmann::json& facts, const char* key) {
   return found != facts.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Returns the program that made a run; empty if run.json does not name it.
+std::string program_of(const nlohmann::json& facts) {
+  const std::string made_by = text_of(facts, "version");
+  return made_by.empty() ? "" : program_text(made_by, text_of(facts, "commit"));
+}
+
 void print_what_is_left_out(const ReportedRuns& found) {
   if (!found.first_point.empty()) {
     fmt::print("details of the first point, {}; the figures of all points\n", found.first_point);
@@ -95,8 +102,14 @@ Status report(const Flags& flags) {
     FL_TRY(check_journal_of(summary, journal, end));
     FL_TRY_ASSIGN(waits, waits_to_report(journal.string(), totals, kJobsExplained));
     const nlohmann::json facts = read_run_facts(run_folder);
-    FL_TRY(data.add({run.folder, run.label, summary, records, &waits, text_of(facts, "inputs_hash"),
-                     text_of(facts, "command")}));
+    FL_TRY(data.add({.folder = run.folder,
+                     .label = run.label,
+                     .summary = summary,
+                     .records = records,
+                     .waits = &waits,
+                     .inputs_hash = text_of(facts, "inputs_hash"),
+                     .command = text_of(facts, "command"),
+                     .program = program_of(facts)}));
     jobs = records.jobs().size();
   }
   data.finish(found.points, found.answer);

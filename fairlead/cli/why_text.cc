@@ -20,7 +20,10 @@ namespace {
 
 using nlohmann::json;
 
-std::string time_text(Time t) { return span_text(t.ms); }
+// Returns a date, or the time since time 0 of the trace if it has no calendar.
+std::string time_text(const JobWhy& why, Time t) {
+  return why.calendar_start_ms ? date_text(*why.calendar_start_ms + t.ms) : span_text(t.ms);
+}
 std::string length_text(Duration d) { return span_text(d.ms); }
 
 // Returns a mean number of GPUs.
@@ -95,14 +98,15 @@ std::string note_text(const Note& note) {
 // The state during a piece of a job's wait.
 class PieceText {
  public:
-  PieceText(const Waits& waits, JobId job)
-      : tables_(waits.tables()), policy_(waits.policy()), job_(job) {}
+  // `why` must outlive it.
+  explicit PieceText(const JobWhy& why)
+      : why_(why), tables_(why.waits->tables()), policy_(why.waits->policy()), job_(why.job) {}
 
   std::string lines(const WaitPiece& piece) const {
     const Duration length = piece.to - piece.from;
     const double part = to_seconds(piece.causes.of(piece.cause())) / to_seconds(length);
     std::string text = fmt::format(
-        "  {} for {}: {}{}.\n{}", time_text(piece.from), length_text(length),
+        "  {} for {}: {}{}.\n{}", time_text(why_, piece.from), length_text(length),
         why_cause_info(piece.cause()).text,
         part < 1 ? fmt::format(" ({} of this time)", percent_text(part)) : std::string(),
         other(piece));
@@ -157,6 +161,7 @@ class PieceText {
   static constexpr std::size_t kTypesMax = 5;
   static constexpr std::size_t kUsersMax = 5;
 
+  const JobWhy& why_;
   const Tables& tables_;
   const std::string& policy_;
   const JobId job_;
@@ -288,20 +293,20 @@ std::string why_job_text(const JobWhy& why, TextStyle style) {
   std::vector<std::string> parts;
   parts.push_back(fmt::format("{} under {}\n", job_text(tables, why.job), policy_text(waits)));
   parts.push_back(fmt::format(
-      "It was submitted at {}, waited {} in {} wait{}, and had GPUs for {}; it {} at {}.\n",
-      time_text(why.submit), length_text(why.waited), job.waits.size(),
-      job.waits.size() == 1 ? "" : "s", length_text(why.run_time),
+      "It was submitted at {}{}, waited {} in {} wait{}, and had GPUs for {}; it {} at {}.\n",
+      time_text(why, why.submit), why.calendar_start_ms ? " UTC" : "", length_text(why.waited),
+      job.waits.size(), job.waits.size() == 1 ? "" : "s", length_text(why.run_time),
       why.status == "pending" ? "was not done when the run ended" : why.status,
-      time_text(why.end)));
+      time_text(why, why.end)));
   if (job.waits.empty()) return parts[0] + parts[1];
   parts.push_back("\n" + causes_text(job.causes, style));
   constexpr std::size_t kWaitsShown = 3;
   constexpr std::size_t kPiecesShown = 6;  // total over these waits
   const std::vector<const Wait*> longest = longest_waits(job, kWaitsShown);
-  const PieceText pieces(*why.waits, why.job);
+  const PieceText pieces(why);
   for (const Wait* wait : longest) {
     parts.push_back(fmt::format("\nIt waited {} from {} on, {}:\n",
-                                length_text(wait->to - wait->from), time_text(wait->from),
+                                length_text(wait->to - wait->from), time_text(why, wait->from),
                                 begin_text(tables, *wait)));
     for (const WaitPiece& piece : condensed(wait->pieces, kPiecesShown / longest.size()))
       parts.push_back(pieces.lines(piece));

@@ -142,7 +142,9 @@ std::vector<Figure> shown_figures(const Comparison& comparison) {
   std::vector<Figure> shown;
   for (const Figure& figure : run_figures()) {
     if (figure.header.empty() || (figure.key == "comm_time_share" && !computed)) continue;
-    shown.push_back(figure);
+    bool has_any = !figure.is_left_out;
+    visit_runs(comparison, [&](const json& run) { has_any = has_any || figure_in(run, figure); });
+    if (has_any) shown.push_back(figure);
   }
   return shown;
 }

@@ -64,6 +64,8 @@ std::string cell_of(const Figure& figure, double value, TimeUnits units) {
     case FigureUnit::kSeconds:
       return units == TimeUnits::kHuman ? length_text(value) : number_text(value, 1);
     case FigureUnit::kGpuHours:
+    case FigureUnit::kKwh:
+    case FigureUnit::kMoney:
       return number_text(value, 1);
     case FigureUnit::kFraction:
       return percent_text(value);

@@ -11,6 +11,9 @@
 
 namespace fairlead {
 
+// The least number that is a time since 1970, in a trace that may also count from a start of its own.
+constexpr Time kYear2000 = {946'684'800'000};
+
 // A wall clock's "YYYY-MM-DD HH:MM:SS" (or with a T between), in milliseconds as if it were UTC. From 1970 on;
 // fractions of a second are truncated.
 struct WallTime {

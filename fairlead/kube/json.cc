@@ -1,32 +1,15 @@
 #include "fairlead/kube/json.h"
 
+#include "fairlead/base/time_text.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <chrono>
 
 namespace fairlead {
 namespace {
 
 const Json kNull;
 const std::string kNoText;
-
-struct Civil {
-  std::chrono::year_month_day day;
-  std::int64_t ms = 0;  // time of the day, ms
-};
-
-Civil civil(std::int64_t unix_ms) {
-  const std::chrono::sys_time<std::chrono::milliseconds> at{std::chrono::milliseconds(unix_ms)};
-  const auto day = std::chrono::floor<std::chrono::days>(at);
-  return {std::chrono::year_month_day(day), (at - day).count()};
-}
-
-std::string seconds_text(const Civil& c) {
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", int{c.day.year()},
-                     unsigned{c.day.month()}, unsigned{c.day.day()}, c.ms / 3'600'000,
-                     c.ms / 60'000 % 60, c.ms / 1000 % 60);
-}
 
 }  // namespace
 
@@ -75,11 +58,12 @@ std::string compact_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string timestamp(std::int64_t unix_ms) { return seconds_text(civil(unix_ms)) + "Z"; }
+std::string timestamp(std::int64_t unix_ms) { return utc_text(unix_ms); }
 
 std::string micro_timestamp(std::int64_t unix_ms) {
-  const Civil c = civil(unix_ms);
-  return fmt::format("{}.{:03}000Z", seconds_text(c), c.ms % 1000);
+  std::string text = utc_text(unix_ms);
+  text.pop_back();
+  return fmt::format("{}.{:03}000Z", text, unix_ms % 1000);
 }
 
 }  // namespace fairlead

@@ -31,6 +31,9 @@ std::optional<double> open_world(const Summary& summary) {
   return value == 0 ? std::nullopt : std::optional(static_cast<double>(value));
 }
 
+template <auto Member>
+constexpr auto kCost = &at<&Summary::cost, Member>;
+
 // Figures of jobs with a start in the log.
 template <auto Member>
 std::optional<double> logged(const Summary& summary) {
@@ -87,6 +90,20 @@ constexpr Figure kFigures[] = {
      "measuring",
      &at<&Summary::gpu_utilization>},
     {"gpu_hours", kGpuHours, true, "", "allocated GPU time of all jobs", &at<&Summary::gpu_hours>},
+    {"energy/jobs_kwh", kKwh, true, "energy kWh",
+     "energy of the GPUs of jobs: the sum over GPU types of allocated GPU time x power under load. "
+     "With `power` only",
+     kCost<&CostSummary::energy_jobs_kwh>, Better::kLess, true},
+    {"energy/idle_kwh", kKwh, true, "",
+     "energy of the GPUs that no job had and that were up, in the time of `gpu_utilization`: x "
+     "power at idle. With `power` only, if that is known for all GPU types",
+     kCost<&CostSummary::energy_idle_kwh>, Better::kLess, true},
+    {"cost/jobs", kMoney, true, "cost",
+     "price of the GPUs of jobs: the sum over GPU types of allocated GPU time x price. With "
+     "`prices` only",
+     kCost<&CostSummary::jobs>, Better::kLess, true},
+    {"cost/idle", kMoney, true, "", "price of the GPUs that no job had and that were up",
+     kCost<&CostSummary::idle>, Better::kLess, true},
     {"comm_time_share", kFraction, true, "communicating",
      "GPU time lost to communication / allocated GPU time after overhead. A gang of which "
      "communication leaves the fraction *f* of its rate loses 1 - *f* of its GPU time. With a "
@@ -195,7 +212,8 @@ constexpr Figure kFigures[] = {
 }  // namespace
 
 std::string_view unit_name(FigureUnit unit) {
-  constexpr std::string_view kNames[] = {"count", "s", "GPU-h", "fraction", "ratio"};
+  constexpr std::string_view kNames[] = {"count", "s",        "GPU-h", "kWh",
+                                         "money", "fraction", "ratio"};
   return kNames[static_cast<std::size_t>(unit)];
 }
 

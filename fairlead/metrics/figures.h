@@ -17,10 +17,12 @@ enum class FigureUnit : std::uint8_t {
   kCount,  // a whole number
   kSeconds,
   kGpuHours,
+  kKwh,
+  kMoney,     // in the currency of --set prices
   kFraction,  // shown as a percentage
   kRatio,
 };
-// "count", "s", "GPU-h", "fraction", "ratio".
+// "count", "s", "GPU-h", "kWh", "money", "fraction", "ratio".
 std::string_view unit_name(FigureUnit unit);
 
 // Which of two values of a figure is the better one.

@@ -37,6 +37,13 @@ struct JobBound {
   double computing_gpu_ms = 0;
 };
 
+// The energy and the price of a run's GPU time (metrics/weighted_gpu_time.h), by job and in total.
+struct GpuCosts {
+  CostSummary total;
+  IdVector<JobId, double> energy_kwh;  // empty: not known
+  IdVector<JobId, double> price;       // the same
+};
+
 // Facts that the journal does not have.
 struct RunFacts {
   RowCounts rows;
@@ -47,6 +54,7 @@ struct RunFacts {
   std::string journal_hash;
   std::vector<RackText> racks;
   IdVector<JobId, JobBound> bounds;  // empty: every job's best speed is 1, with the gang asked for
+  GpuCosts costs{};
 };
 
 class Metrics : public RecordSink {

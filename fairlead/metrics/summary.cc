@@ -20,6 +20,8 @@ struct JobSums {
   std::int64_t finished = 0;
   double jct_ms = 0;
   double queued_ms = 0;
+  double energy_kwh = 0;
+  double price = 0;
 };
 
 }  // namespace
@@ -47,6 +49,7 @@ Summary Metrics::summary(const RunFacts& facts) const {
   summary.models_unknown = facts.models_unknown;
   summary.models_communicating = facts.models_communicating;
   summary.settings = facts.settings;
+  summary.cost = facts.costs.total;
   summary.gpu_hours = to_gpu_hours(allocated_);
   summary.preemptions = preemptions_;
   summary.placements = placements_;
@@ -105,6 +108,8 @@ void Metrics::sum_users(Summary& summary, const RunFacts& facts) const {
   for (JobId job : ids<JobId>(jobs_.size())) {
     if (jobs_.status[job] == JobStatus::kUnseen) continue;
     JobSums& sum = sums[jobs_.user[job]];
+    if (facts.costs.energy_kwh.has(job)) sum.energy_kwh += facts.costs.energy_kwh[job];
+    if (facts.costs.price.has(job)) sum.price += facts.costs.price[job];
     sum.work_ms += reference_ms(jobs_.done(job)) * jobs_.gpus[job];
     if (contended_work_ms_.has(job)) {
       const double work_ms = contended_work_ms_[job] * jobs_.gpus[job];
@@ -134,6 +139,8 @@ void Metrics::sum_users(Summary& summary, const RunFacts& facts) const {
     user.contended_useful_gpu_hours = gpu_hours(totals.contended_useful_ms);
     user.contended_effective_gpu_hours = gpu_hours(sum.contended_effective_ms);
     user.contended_work_gpu_hours = gpu_hours(sum.contended_work_ms);
+    if (facts.costs.total.energy_jobs_kwh) user.energy_kwh = sum.energy_kwh;
+    if (facts.costs.total.jobs) user.cost = sum.price;
     if (totals.bounded_ftf_max > 0) user.bounded_ftf_max = totals.bounded_ftf_max;
     if (sum.finished == 0) continue;
     user.jct_avg_s = sum.jct_ms / static_cast<double>(sum.finished) / 1000.0;

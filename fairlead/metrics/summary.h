@@ -33,6 +33,8 @@ struct UserSummary {
   std::optional<double> jct_avg_s;
   std::optional<double> queue_avg_s;
   std::optional<double> bounded_ftf_max;
+  std::optional<double> energy_kwh;  // both: of its jobs; none: not known
+  std::optional<double> cost;
   friend bool operator==(const UserSummary&, const UserSummary&) = default;
 };
 
@@ -90,6 +92,15 @@ struct LoggedSummary {
   friend bool operator==(const LoggedSummary&, const LoggedSummary&) = default;
 };
 
+// The energy and the price of GPU time: of jobs, and of GPUs that no job had. None: not known for all GPU types.
+struct CostSummary {
+  std::optional<double> energy_jobs_kwh;
+  std::optional<double> energy_idle_kwh;
+  std::optional<double> jobs;
+  std::optional<double> idle;
+  friend bool operator==(const CostSummary&, const CostSummary&) = default;
+};
+
 using CountByReason = std::map<std::string, std::int64_t, std::less<>>;
 
 struct Summary {
@@ -135,6 +146,7 @@ struct Summary {
   BoundsSummary bounds;
   OpenWorldSummary open_world;
   LoggedSummary logged;
+  CostSummary cost;
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 

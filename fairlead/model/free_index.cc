@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::uint32_t kBits = 64;
 
-void set_bit(std::vector<std::uint64_t>& row, NodeId node) {
+void set_bit(std::span<std::uint64_t> row, NodeId node) {
   row[node.row() / kBits] |= std::uint64_t{1} << (node.row() % kBits);
 }
-void clear_bit(std::vector<std::uint64_t>& row, NodeId node) {
+void clear_bit(std::span<std::uint64_t> row, NodeId node) {
   row[node.row() / kBits] &= ~(std::uint64_t{1} << (node.row() % kBits));
 }
 
@@ -42,10 +42,9 @@ FreeIndex::FreeIndex(const Cluster& cluster)
 
 void FreeIndex::lay_out() {
   const std::size_t types = cluster_->type_names.size();
-  const Row none(cluster_->nodes() / kBits + 1, 0);
+  row_words_ = cluster_->nodes() / kBits + 1;
   row_count_ = std::size_t{cluster_->node_gpus_max} + 1;
-  rows_.assign(row_count_ * types, none);
-  idle_.assign(types, none);
+  rows_.assign((row_count_ + 1) * types * row_words_, 0);
   of_type_ = IdVector<GpuTypeId, std::uint32_t>(types, 0);
   capacity_of_type_ = IdVector<GpuTypeId, std::uint32_t>(types, 0);
   total_ = capacity_ = 0;
@@ -104,14 +103,14 @@ NodeId FreeIndex::first(GpuTypeId type, std::uint32_t gpus, NodeRange range) con
 }
 
 NodeId FreeIndex::first_idle(GpuTypeId type, NodeRange range) const {
-  const Row& idle = idle_[type.row()];
-  return lowest_bit(range, [&](std::uint32_t w) { return idle[w]; });
+  const ConstRow nodes = idle(type);
+  return lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
 }
 
 NodeId FreeIndex::tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
   if (of_type_[type] < gpus) return NodeId::none();
   for (std::uint32_t free = gpus; free < row_count_; ++free) {
-    const Row& nodes = row(type, free);
+    const ConstRow nodes = row(type, free);
     const NodeId node = lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
     if (!node.is_none()) return node;
   }
@@ -120,7 +119,7 @@ NodeId FreeIndex::tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) 
 
 NodeId FreeIndex::freest(GpuTypeId type, NodeRange range) const {
   for (auto free = static_cast<std::uint32_t>(row_count_ - 1); free > 0; --free) {
-    const Row& nodes = row(type, free);
+    const ConstRow nodes = row(type, free);
     const NodeId node = lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
     if (!node.is_none()) return node;
   }
@@ -152,9 +151,9 @@ void FreeIndex::set_free(NodeId node, std::uint32_t free) {
   FL_DCHECK(free <= gpus_[node]);
   const GpuTypeId type = cluster_->node_type[node];
   clear_bit(row(type, free_[node]), node);
-  clear_bit(idle_[type.row()], node);
+  clear_bit(idle(type), node);
   set_bit(row(type, free), node);
-  if (free == gpus_[node]) set_bit(idle_[type.row()], node);
+  if (free == gpus_[node]) set_bit(idle(type), node);
   of_type_[type] += free - free_[node];
   total_ += free - free_[node];
   free_[node] = static_cast<std::uint16_t>(free);
@@ -165,7 +164,7 @@ void FreeIndex::link(NodeId node) {
   const GpuTypeId type = cluster_->node_type[node];
   FL_DCHECK(total_ + free_[node] <= cluster_->gpus);
   set_bit(row(type, free_[node]), node);
-  if (gpus_[node] > 0 && free_[node] == gpus_[node]) set_bit(idle_[type.row()], node);
+  if (gpus_[node] > 0 && free_[node] == gpus_[node]) set_bit(idle(type), node);
   of_type_[type] += free_[node];
   total_ += free_[node];
   capacity_of_type_[type] += gpus_[node];
@@ -176,7 +175,7 @@ void FreeIndex::unlink(NodeId node) {
   const GpuTypeId type = cluster_->node_type[node];
   FL_DCHECK(of_type_[type] >= free_[node] && total_ >= free_[node]);
   clear_bit(row(type, free_[node]), node);
-  clear_bit(idle_[type.row()], node);
+  clear_bit(idle(type), node);
   of_type_[type] -= free_[node];
   total_ -= free_[node];
   capacity_of_type_[type] -= gpus_[node];

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace fairlead {
@@ -65,12 +66,20 @@ class FreeIndex {
   void add_node();
 
  private:
-  using Row = std::vector<std::uint64_t>;
+  using Row = std::span<std::uint64_t>;
+  using ConstRow = std::span<const std::uint64_t>;
 
-  Row& row(GpuTypeId type, std::uint32_t free) { return rows_[type.row() * row_count_ + free]; }
-  const Row& row(GpuTypeId type, std::uint32_t free) const {
-    return rows_[type.row() * row_count_ + free];
+  // The nodes of a type with that number of free GPUs, and those with every GPU free.
+  Row row(GpuTypeId type, std::uint32_t free) { return row_at(type.row() * row_count_ + free); }
+  ConstRow row(GpuTypeId type, std::uint32_t free) const {
+    return ConstRow(rows_).subspan((type.row() * row_count_ + free) * row_words_, row_words_);
   }
+  Row idle(GpuTypeId type) { return row_at(of_type_.size() * row_count_ + type.row()); }
+  ConstRow idle(GpuTypeId type) const {
+    return ConstRow(rows_).subspan((of_type_.size() * row_count_ + type.row()) * row_words_,
+                                   row_words_);
+  }
+  Row row_at(std::size_t number) { return Row(rows_).subspan(number * row_words_, row_words_); }
   void set_free(NodeId node, std::uint32_t free);
   void lay_out();
   void link(NodeId node);
@@ -78,8 +87,10 @@ class FreeIndex {
 
   const Cluster* cluster_;
   std::size_t row_count_ = 0;
-  std::vector<Row> rows_;  // rows_[type * row_count_ + free GPUs]: the nodes in that state
-  std::vector<Row> idle_;  // by type: nodes with every GPU free
+  std::size_t row_words_ = 0;
+  // The rows of each type by the number of free GPUs, then an idle row of each type. They are one vector, because
+  // policies copy indexes often.
+  std::vector<std::uint64_t> rows_;
   IdVector<NodeId, std::uint16_t> free_;
   IdVector<NodeId, std::uint16_t> gpus_;
   IdVector<GpuTypeId, std::uint32_t> of_type_;

@@ -396,10 +396,15 @@ void WorkloadBuilder::leave_out(std::string_view reason) {
   count(workload_.rows.rows_rejected, reason);
 }
 
+Time WorkloadBuilder::first_arrival() const {
+  const IdVector<JobId, Time>& arrivals = workload_.jobs.arrival;
+  return arrivals.empty() ? Time::never() : *std::min_element(arrivals.begin(), arrivals.end());
+}
+
 void WorkloadBuilder::start_at_zero() {
   IdVector<JobId, Time>& arrivals = workload_.jobs.arrival;
   if (arrivals.empty()) return;
-  const Duration first = *std::min_element(arrivals.begin(), arrivals.end()) - Time{0};
+  const Duration first = first_arrival() - Time{0};
   workload_.reading.starts_at_ms += first.ms;
   for (Time& arrival : arrivals) arrival = arrival - first;
   for (Logged& logged : workload_.jobs.logged) {

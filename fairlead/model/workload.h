@@ -196,6 +196,8 @@ class WorkloadBuilder {
     workload_.reading.columns_ignored = std::move(names);
   }
 
+  // The earliest arrival; never without a job. O(jobs).
+  Time first_arrival() const;
   // Moves all arrivals so that the earliest is at time 0, for traces with calendar times, and stores
   // that time.
   void start_at_zero();

@@ -1,6 +1,7 @@
 #include "fairlead/replay/why.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/input/civil_time.h"
 #include "fairlead/journal/checked_journal.h"
 #include "fairlead/replay/resources_file.h"
 #include "fairlead/report/result_files.h"
@@ -70,6 +71,14 @@ Result<std::unique_ptr<TaskLimits>> limits_of(const std::filesystem::path& path)
   return std::make_unique<TaskLimits>(std::move(limits));
 }
 
+std::optional<std::int64_t> calendar_start_ms(const nlohmann::json& summary) {
+  const auto start =
+      summary.value(nlohmann::json::json_pointer("/assumed/starts_at"), nlohmann::json());
+  if (!start.is_string()) return std::nullopt;
+  const Parsed<Time> time = parse_utc_time(start.get<std::string>());
+  return time ? std::optional(time->ms) : std::nullopt;
+}
+
 // Reads a journal, and checks that the summary beside it belongs to it.
 Status read(const std::filesystem::path& path, RecordSink& sink) {
   FL_TRY_ASSIGN(summary, summary_beside(path));
@@ -110,6 +119,8 @@ Result<JobWhy> why_job(const std::string& recorded, const std::string& name,
   why.waits = std::make_unique<Waits>(
       [&](const JobSpec& job) { return job.name == name ? Watch::kRivals : Watch::kNot; }, traits);
   FL_TRY_ASSIGN(limits, limits_of(path));
+  FL_TRY_ASSIGN(summary, summary_beside(path));
+  why.calendar_start_ms = calendar_start_ms(summary);
   why.limits = std::move(limits);
   why.waits->set_limits(*why.limits);
   Tee tee({&fate, &totals, why.waits.get()});

@@ -7,7 +7,9 @@
 #include "fairlead/replay/waits.h"
 #include "fairlead/report/report_data.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,8 @@ struct JobWhy {
   std::string status;                  // "finished", "failed", "pending"
   Time submit;
   Time end;  // the job's end, or the run's end
+  // Time 0 of the trace, in ms since 1970, by the summary beside the journal; none: the trace has no calendar.
+  std::optional<std::int64_t> calendar_start_ms;
   Duration waited;
   Duration run_time;
 };

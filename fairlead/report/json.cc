@@ -1,5 +1,6 @@
 #include "fairlead/report/json.h"
 
+#include "fairlead/base/time_text.h"
 #include "fairlead/metrics/assumed.h"
 
 #include <fmt/format.h>
@@ -32,6 +33,8 @@ json to_json(const UserSummary& user) {
                 {"queue_avg_s", rounded(user.queue_avg_s)},
                 {"bounded_ftf_max", rounded(user.bounded_ftf_max)}};
   if (!user.group.empty()) value["group"] = user.group;
+  if (user.energy_kwh) value["energy_kwh"] = rounded(user.energy_kwh);
+  if (user.cost) value["cost"] = rounded(user.cost);
   return value;
 }
 
@@ -62,6 +65,7 @@ json assumed_json(const Summary& summary) {
   json value = {{"format", trace.format},
                 {"format_recognised", trace.is_recognised},
                 {"times", trace.times},
+                {"starts_at", trace.times.empty() ? json() : json(utc_text(trace.starts_at_ms))},
                 {"columns_read", trace.columns_read},
                 {"columns_ignored", trace.columns_ignored},
                 {"states", json::object()},
@@ -92,6 +96,12 @@ json::json_pointer path_of(const Figure& figure) {
 }  // namespace
 
 std::string_view version() { return FAIRLEAD_VERSION; }
+
+std::string_view commit() { return FAIRLEAD_COMMIT; }
+
+std::string program_text(std::string_view version, std::string_view commit) {
+  return fmt::format("fairlead {}{}", version, commit.empty() ? "" : fmt::format(" ({})", commit));
+}
 
 std::string_view compiler() {
 #ifdef __clang__
@@ -146,6 +156,7 @@ std::string run_json(const RunStats& stats) {
                     {"inputs_hash", stats.inputs_hash.empty() ? json() : json(stats.inputs_hash)},
                     {"command", stats.command.empty() ? json() : json(stats.command)},
                     {"version", version()},
+                    {"commit", commit().empty() ? json() : json(commit())},
                     {"compiler", compiler()}});
 }
 

@@ -16,6 +16,10 @@ namespace fairlead {
 
 // The program's version, "0.1.0".
 std::string_view version();
+// The commit from which the program was built; empty: unknown.
+std::string_view commit();
+// "fairlead 0.1.0", with the commit in parentheses if it is known.
+std::string program_text(std::string_view version, std::string_view commit);
 // The compiler that built it, "GCC 12.2.0".
 std::string_view compiler();
 

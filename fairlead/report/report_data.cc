@@ -85,7 +85,7 @@ ReportData::ReportData(JsonText::Output output, std::string_view title) : json_(
   json_.key("version");
   json_.integer(2);
   json_.key("program");
-  json_.text(fmt::format("fairlead {}", version()));
+  json_.text(program_text(version(), commit()));
   json_.key("title");
   json_.text(title);
 }
@@ -111,6 +111,10 @@ Status ReportData::add(const Run& run) {
   if (!run.command.empty()) {
     json_.key("command");
     json_.text(run.command);
+  }
+  if (!run.program.empty()) {
+    json_.key("program");
+    json_.text(run.program);
   }
   json_.key("summary");
   json_.raw(run.summary.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -142,6 +146,8 @@ void ReportData::begin_with(const RunRecords& records, std::string_view cluster_
     const auto next = static_cast<std::int64_t>(models.size());
     if (numbers.try_emplace(model, next).second) models.push_back(model);
   }
+  json_.key("first_submit_s");
+  json_.seconds(origin_ - Time{});
   json_.raw(cluster_and_jobs);
   json_.column("model", jobs_, [&](JobId job) { json_.integer(numbers[jobs.model_name(job)]); });
   json_.end('}');

@@ -46,6 +46,7 @@ class ReportData {
     const ReportedWaits* waits = nullptr;  // null: the page omits them
     std::string inputs_hash = {};          // in run.json; empty: unknown
     std::string command = {};              // the same
+    std::string program = {};              // program_text of run.json; empty: unknown
   };
   // Error: the run is of another cluster or other jobs than the first.
   Status add(const Run& run);

@@ -1,6 +1,7 @@
 #include "fairlead/report/report_data.h"
 
 #include "fairlead/journal/testing_journal.h"
+#include "fairlead/report/json.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -70,11 +71,30 @@ TEST(ReportData, SaysWhyJobsWaitedWhereItIsTold) {
   EXPECT_FALSE(report_of({two_jobs})["runs"][0].contains("waits"));
 }
 
+TEST(ReportData, NamesTheProgramOfEachRun) {
+  std::string text;
+  ReportData data([&](std::string_view piece) { text += piece; }, "out");
+  RunRecords records;
+  TestJournal journal(records);
+  two_jobs(journal, records);
+  const json summary = {{"policy", "fifo"}};
+  ASSERT_TRUE(data.add({.folder = ".",
+                        .label = "fifo",
+                        .summary = summary,
+                        .records = records,
+                        .program = program_text("9.8", "0123456789ab")})
+                  .has_value());
+  data.finish();
+  EXPECT_EQ(json::parse(text)["runs"][0]["program"], "fairlead 9.8 (0123456789ab)");
+  EXPECT_FALSE(report_of({two_jobs})["runs"][0].contains("program"));
+}
+
 TEST(ReportData, TellsWhatTheClusterAndItsJobsAre) {
   const json data = report_of({two_jobs});
   EXPECT_EQ(data["version"], 2);
   EXPECT_EQ(data["title"], "out");
   EXPECT_TRUE(data["program"].get<std::string>().starts_with("fairlead "));
+  EXPECT_EQ(data["first_submit_s"], 0.5) << "on the clock of the trace";
   EXPECT_EQ(data["cluster"], json::parse(R"({"name": "tiny", "gpu_types": ["V100", "K80"],
     "racks": 1, "nodes": {"name": ["n0", "n1"], "rack": [0, 0], "type": [0, 1], "gpus": [4, 4]}})"));
   EXPECT_EQ(data["users"], json({"u0", "u1"}));

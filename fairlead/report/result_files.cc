@@ -41,9 +41,11 @@ void job_row(CsvWriter& csv, const JobResult& job) {
 
 Status write_jobs(ResultFolder& folder, const Metrics& metrics, const RunFacts& facts) {
   FL_TRY_ASSIGN(file, OutputFile::create(folder.file("jobs.csv")));
-  CsvWriter csv(file,
-                "job,user,model,gpus,submit_s,start_s,finish_s,jct_s,queue_s,gpu_types,preemptions,"
-                "migrations,status,mix_speed");
+  const GpuCosts& costs = facts.costs;
+  CsvWriter csv(file, fmt::format("job,user,model,gpus,submit_s,start_s,finish_s,jct_s,queue_s,"
+                                  "gpu_types,preemptions,migrations,status,mix_speed{}{}",
+                                  costs.total.energy_jobs_kwh ? ",energy_kwh" : "",
+                                  costs.total.jobs ? ",cost" : ""));
   JobResult row;
   for (JobId job : ids<JobId>(metrics.jobs().size())) {
     if (metrics.jobs().status[job] == JobStatus::kUnseen) continue;
@@ -52,6 +54,11 @@ Status write_jobs(ResultFolder& folder, const Metrics& metrics, const RunFacts& 
     const double mix_speed = facts.bounds.has(job) ? facts.bounds[job].mix_speed : 1;
     mix_speed == 1 ? csv.integer(1)
                    : csv.number(mix_speed);  // 1 is frequent, and integers are faster
+    const auto cost = [&](const IdVector<JobId, double>& of) {
+      csv.number(of.has(job) ? of[job] : 0);
+    };
+    if (costs.total.energy_jobs_kwh) cost(costs.energy_kwh);
+    if (costs.total.jobs) cost(costs.price);
     csv.end_row();
   }
   return folder.add(std::move(file), "jobs.csv");
@@ -60,13 +67,15 @@ Status write_jobs(ResultFolder& folder, const Metrics& metrics, const RunFacts& 
 Status write_users(ResultFolder& folder, const Summary& summary) {
   FL_TRY_ASSIGN(file, OutputFile::create(folder.file("users.csv")));
   const bool has_groups = !summary.groups.empty();
+  const CostSummary& cost = summary.cost;
   CsvWriter csv(
       file,
       fmt::format("user,tickets,jobs,gpu_hours,work_gpu_hours,entitled_gpu_hours,"
                   "throughput_share,contended_entitled_gpu_hours,contended_useful_gpu_hours,"
                   "contended_effective_gpu_hours,contended_work_gpu_hours,jct_avg_s,queue_avg_s,"
-                  "bounded_ftf_max{}",
-                  has_groups ? ",group" : ""));
+                  "bounded_ftf_max{}{}{}",
+                  has_groups ? ",group" : "", cost.energy_jobs_kwh ? ",energy_kwh" : "",
+                  cost.jobs ? ",cost" : ""));
   for (const UserSummary& user : summary.users) {
     csv.text(user.user);
     csv.integer(user.tickets);
@@ -83,6 +92,8 @@ Status write_users(ResultFolder& folder, const Summary& summary) {
     optional_number(csv, user.queue_avg_s);
     optional_number(csv, user.bounded_ftf_max);
     if (has_groups) csv.text(user.group);
+    if (user.energy_kwh) csv.number(*user.energy_kwh);
+    if (user.cost) csv.number(*user.cost);
     csv.end_row();
   }
   return folder.add(std::move(file), "users.csv");

@@ -88,6 +88,15 @@ std::string open_world_text(const OpenWorldSummary& world) {
   return text;
 }
 
+// "12.3 kWh of jobs, 4.5 kWh idle"; empty if it is not known.
+std::string cost_text(const std::optional<double>& jobs, const std::optional<double>& idle,
+                      std::string_view unit) {
+  if (!jobs) return "";
+  const auto amount = [&](double value) { return number_text(value, 1) + std::string(unit); };
+  return fmt::format("{} of jobs{}", amount(*jobs),
+                     idle ? fmt::format(", {} idle", amount(*idle)) : "");
+}
+
 std::string fairness_text(const FairnessSummary& fairness) {
   return fmt::format("Jain {}, worst user short by {} of its share, FTF max {} p99 {} p50 {}",
                      ratio_text(fairness.jain), share_text(fairness.effective_shortfall_max),
@@ -118,6 +127,8 @@ std::string figures_text(const Summary& summary, TimeUnits units) {
       {"GPUs", fmt::format("{} utilised, {} GPU-hours, {} of the time lost to communication",
                            share_text(summary.gpu_utilization), number_text(summary.gpu_hours, 1),
                            share_text(summary.comm_time_share))},
+      {"energy", cost_text(summary.cost.energy_jobs_kwh, summary.cost.energy_idle_kwh, " kWh")},
+      {"cost", cost_text(summary.cost.jobs, summary.cost.idle, "")},
       {"moves", fmt::format("{} preemptions, {} migrations", count_text(summary.preemptions),
                             count_text(summary.migrations))},
       {"gangs", placements_text(summary)},
@@ -126,7 +137,7 @@ std::string figures_text(const Summary& summary, TimeUnits units) {
       {"journal", summary.journal_hash}};
   std::string text;
   for (const auto& [name, value] : lines) {
-    if (name == "world" && value.empty()) continue;
+    if (value.empty()) continue;
     text += named_line(name, value);
   }
   return text;

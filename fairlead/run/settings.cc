@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -94,6 +95,41 @@ bool set_congestion(std::string_view value, std::array<double, kTiers>& congesti
     if (part.size() == value.size()) return true;
     value.remove_prefix(part.size() + 1);
   }
+}
+
+// Calls `take` with each "NAME:TEXT" of a list; a part without a colon has an empty name. Returns false as soon as one
+// call does.
+template <class Take>
+bool for_each_named(std::string_view list, const Take& take) {
+  for (;;) {
+    const std::string_view part = list.substr(0, list.find(','));
+    const std::size_t colon = part.find(':');
+    const bool is_named = colon != part.npos && colon > 0;
+    if (!take(is_named ? part.substr(0, colon) : "", is_named ? part.substr(colon + 1) : part))
+      return false;
+    if (part.size() == list.size()) return true;
+    list.remove_prefix(part.size() + 1);
+  }
+}
+
+bool set_prices(std::string_view value, std::map<std::string, double>& prices) {
+  return for_each_named(value, [&](std::string_view type, std::string_view price) {
+    double number = 0;
+    return !type.empty() && set_number(price, 0, 1e9, number) &&
+           prices.emplace(type, number).second;
+  });
+}
+
+bool set_power(std::string_view value, PowerOptions& power) {
+  return for_each_named(value, [&](std::string_view type, std::string_view text) {
+    if (type.empty()) return text == "published" && !std::exchange(power.published, true);
+    const std::size_t slash = text.find('/');
+    GpuPower watts;
+    if (!set_number(text.substr(0, slash), 0, 1e6, watts.busy_w)) return false;
+    if (slash != text.npos && !set_number(text.substr(slash + 1), 0, 1e6, watts.idle_w.emplace()))
+      return false;
+    return power.of_type.emplace(type, watts).second;
+  });
 }
 
 bool set_text(std::string_view value, std::string& text) {
@@ -286,6 +322,13 @@ constexpr Setting kSettings[] = {
      "error of declared work: standard deviation of the logarithm of a factor drawn for each job "
      "from the seed; needs work=declared (default: 0)",
      [](std::string_view v, Settings& s) { return set_number(v, 0, 3, s.work.error); }},
+    {"power", "published, or TYPE:WATTS or TYPE:WATTS/WATTS-AT-IDLE, ...",
+     "power of a GPU of each type under load and at idle, for figures of energy: published ones "
+     "(`fairlead models gpu-types`), your own, or both: published,MI100:300/40 (default: none)",
+     [](std::string_view v, Settings& s) { return set_power(v, s.power); }},
+    {"prices", "TYPE:NUMBER,...",
+     "price of one GPU of each type for an hour, for figures of cost (default: none)",
+     [](std::string_view v, Settings& s) { return set_prices(v, s.prices); }},
     {"bin_s", "seconds, at least 0.001",
      "width of the bins of timeline.csv (default: 60, doubled until there are at most 512 bins)",
      [](std::string_view v, Settings& s) { return set_bin(v, s.timeline); }},

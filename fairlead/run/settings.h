@@ -5,6 +5,7 @@
 #pragma once
 
 #include "fairlead/base/result.h"
+#include "fairlead/input/gpu_power.h"
 #include "fairlead/metrics/timeline.h"
 #include "fairlead/model/communication.h"
 #include "fairlead/model/job_row.h"
@@ -32,6 +33,12 @@ enum class PlacesRule : std::uint8_t {
   kAny,
 };
 
+// The power that energy is computed from; neither: no energy.
+struct PowerOptions {
+  bool published = false;                   // the table of published figures
+  std::map<std::string, GpuPower> of_type;  // instead of the table's, by GPU type
+};
+
 struct Settings {
   std::map<std::string, std::string> given;  // the original texts, by key
   std::string reference_gpu;                 // empty: the cluster's fastest type
@@ -54,6 +61,8 @@ struct Settings {
   ProfileOptions profiles;
   WorkOptions work;
   TimelineOptions timeline;
+  PowerOptions power;
+  std::map<std::string, double> prices;  // prices of one GPU for an hour, by type; empty: unknown
 };
 
 // Applies "key=value" texts in order, except that costs comes before all others. An error names the key, the allowed

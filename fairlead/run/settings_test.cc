@@ -31,6 +31,23 @@ std::string error_of(const char* assignment) {
   return settings ? "" : settings.error().message;
 }
 
+TEST(Settings, PowerAndPricesAreByGpuType) {
+  const auto settings =
+      parse_settings({"power=published,H100:650/70,A100:400", "prices=H100:2.5,a100/nvlink:1"});
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_TRUE(settings->power.published);
+  EXPECT_EQ(settings->power.of_type.at("H100").busy_w, 650);
+  EXPECT_EQ(settings->power.of_type.at("H100").idle_w, 70);
+  EXPECT_EQ(settings->power.of_type.at("A100").idle_w, std::nullopt);
+  EXPECT_EQ(settings->prices, (std::map<std::string, double>{{"H100", 2.5}, {"a100/nvlink", 1}}));
+  for (const char* value :
+       {"", "H100", "H100:", "H100:x", ":2", "H100:1,", "H100:1,H100:2", "H100:-1"})
+    EXPECT_NE(error_of((std::string("prices=") + value).c_str()), "") << value;
+  for (const char* value :
+       {"", "table", "published,published", "H100:1/", "H100:/1", "H100:1,H100:2"})
+    EXPECT_NE(error_of((std::string("power=") + value).c_str()), "") << value;
+}
+
 TEST(Settings, EveryTimeIsThatOfItsKey) {
   const Settings settings =
       parse_settings({"start_s=1", "suspend_s=2", "resume_s=3", "checkpoint_s=4", "migrate_s=5",

@@ -9,6 +9,7 @@
 #include "fairlead/metrics/metrics.h"
 #include "fairlead/model/type_sets.h"
 #include "fairlead/policy/registry.h"
+#include "fairlead/run/cost_meters.h"
 #include "fairlead/sim/cpu_limits.h"
 #include "fairlead/sim/sim_backend.h"
 #include "fairlead/sim/unreliable.h"
@@ -19,6 +20,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -60,8 +62,7 @@ void add_resources(const Cluster& cluster, const Workload& workload, bool ignore
     assumed.resources_jobs = all;
   } else {
     assumed.resources =
-        fmt::format("CPU and memory limit placements, on {} of {} nodes and for {} of {} jobs",
-                    nodes, cluster.nodes(), with, all);
+        fmt::format("CPU and memory limit placements on {} of {} nodes", nodes, cluster.nodes());
     assumed.resources_jobs = with;
   }
 }
@@ -135,6 +136,9 @@ struct Simulation::World : RecordSink {
 
   Status set_up(const SpeedTable& table) {
     const Settings& settings = inputs.settings;
+    FL_TRY_ASSIGN(meters, CostMeters::make(inputs.cluster, settings));
+    costs = std::move(meters);
+    if (inputs.measured) std::ranges::copy(costs.sinks(), std::back_inserter(sinks));
     UnknownSpeeds unknown{.rule = settings.unknown_speed};
     if (unknown.rule == UnknownSpeed::kGeneric) unknown.factors = builtin_gpu_factors();
     FL_TRY_ASSIGN(speeds, Speed::make(inputs.cluster, table, workload, settings.reference_gpu,
@@ -205,6 +209,7 @@ struct Simulation::World : RecordSink {
   SimulationInputs inputs;
   Workload workload;
   Metrics metrics;
+  CostMeters costs;
   std::vector<RecordSink*> sinks;
   std::vector<std::string> implausible;  // implausible facts of the trace as it was read
   Speed speed;
@@ -313,7 +318,8 @@ RunFacts Simulation::facts() const {
           .settings = world.inputs.settings.given,
           .journal_hash = {},
           .racks = rack_texts(world.inputs.cluster),
-          .bounds = job_bounds(world.inputs.cluster, world.workload, world.speed, copies)};
+          .bounds = job_bounds(world.inputs.cluster, world.workload, world.speed, copies),
+          .costs = world.costs.costs(world.workload.jobs.size())};
 }
 
 StatedResources Simulation::resources() const {

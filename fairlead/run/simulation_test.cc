@@ -120,6 +120,18 @@ TEST(Simulation, CountsJobsWithoutAModelWhereTypesDiffer) {
   EXPECT_FALSE(summary.assumed.reference_is_named);
 }
 
+TEST(Simulation, CountsTheJobsWhosePlacementsAreLimitedOnce) {
+  static const JobRow kJobs[] = {
+      {.id = "a", .gpus = 1, .asks = {.cpus = {2000}}, .duration = seconds(10)},
+      {.id = "b", .gpus = 1, .duration = seconds(10)}};
+  SimulationInputs inputs = inputs_of(kJobs);
+  inputs.cluster.node_has.resize(1, CpuMemory{.cpus = {8000}});
+  ASSERT_TRUE(inputs.use_policy("fifo"));
+  const Assumptions assumed = result_of(std::move(inputs)).summary.assumed;
+  EXPECT_EQ(assumed.resources, "CPU and memory limit placements on 1 of 1 nodes");
+  EXPECT_EQ(assumed.resources_jobs, 1);
+}
+
 TEST(Simulation, RefusesATraceOfWhichTooMuchCannotBeUsed) {
   WorkloadBuilder builder("test", Reading::kLenient);
   ASSERT_TRUE(builder.add({.id = "a", .duration = seconds(1)}, "test"));

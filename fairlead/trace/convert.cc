@@ -113,6 +113,16 @@ class Fields {
   std::size_t next_ = 0;
 };
 
+// Returns the row of a job on the calendar, if the times of the trace are calendar times.
+JobRow dated_row(const Workload& workload, JobId job) {
+  JobRow row = row_of(workload, job);
+  if (workload.reading.times.empty()) return row;
+  const Duration start{workload.reading.starts_at_ms};
+  row.submit = row.submit + start;
+  if (row.logged.start != Time::never()) row.logged.start = row.logged.start + start;
+  return row;
+}
+
 }  // namespace
 
 void write_native(const Workload& workload, const std::function<void(std::string_view)>& write) {
@@ -128,7 +138,7 @@ void write_native(const Workload& workload, const std::function<void(std::string
   };
   write_line({}, Header(needed.columns(), text));
   for (const JobId job : ids<JobId>(workload.jobs.size()))
-    write_line(row_of(workload, job), Fields(needed.columns(), text));
+    write_line(dated_row(workload, job), Fields(needed.columns(), text));
 }
 
 Status write_native(const Workload& workload, const std::filesystem::path& path) {

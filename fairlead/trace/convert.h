@@ -1,7 +1,7 @@
 // Writes a workload as native CSV: what every trace can be converted to.
 //
 // Reading the file back gives the same users, models, jobs and durations. Times are exact to the millisecond, optional
-// columns appear if some job needs them, and names are quoted if needed.
+// columns appear if some job needs them, and names are quoted if needed. Calendar times are written as Unix times.
 #pragma once
 
 #include "fairlead/base/result.h"

@@ -1,5 +1,6 @@
 #include "fairlead/trace/convert.h"
 
+#include "fairlead/input/civil_time.h"
 #include "fairlead/trace/testing.h"
 #include "fairlead/trace/trace.h"
 
@@ -51,6 +52,25 @@ TEST(WriteNative, WritesOnlyTheColumnsItNeeds) {
             "job,user,model,gpus,submit_s,duration_s\n"
             "a,default,,2,0.5,10\n"
             "b,default,,1,0,0.001\n");
+}
+
+TEST(WriteNative, KeepsTheCalendar) {
+  const std::string text =
+      "job,user,model,gpus,submit_s,duration_s,start_s\n"
+      "a,u,,2,1790834400.5,10,1790834500\n"
+      "b,u,,1,1790834401,1,\n";
+  const auto workload = read_text(text, {});
+  EXPECT_EQ(workload->jobs.arrival[JobId(1)], Time{500}) << "the first submission is time 0";
+  EXPECT_EQ(workload->jobs.logged[JobId(0)].start, Time{99'500});
+  EXPECT_EQ(workload->reading.times, "Unix times");
+  EXPECT_EQ(native_text(*workload), text);
+}
+
+TEST(WriteNative, LeavesTimesOfATraceWithoutACalendar) {
+  const std::string text =
+      "job,user,model,gpus,submit_s,duration_s\na,u,,2,946684799,10\nb,u,,1,946684800,1\n";
+  EXPECT_EQ(read_text(text, {})->reading.times, "");
+  EXPECT_EQ(native_text(*read_text(text, {})), text);
 }
 
 TEST(WriteNative, WritesTheMostCopiesOfJobsThatSayIt) {
@@ -128,7 +148,8 @@ RC_GTEST_PROP(WriteNative, AnyWorkloadReadsBackEqual, ()) {
                         .task_gpus = task,
                         .asks = {{*rc::gen::inRange<std::int64_t>(0, kThousandthsMax)},
                                  {*rc::gen::inRange<std::int64_t>(0, 3)}},
-                        .submit = {*rc::gen::inRange<std::int64_t>(0, kMsMax)},
+                        // Later ones are Unix times.
+                        .submit = {*rc::gen::inRange<std::int64_t>(0, kYear2000.ms)},
                         .duration = {*rc::gen::inRange<std::int64_t>(1, kMsMax)},
                         .gpu_type = type,
                         .tickets = *rc::gen::inRange<std::int64_t>(0, 4),

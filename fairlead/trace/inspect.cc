@@ -131,7 +131,11 @@ void print_reading(Text out, const TraceStats& stats) {
     fmt::format_to(out, "format: {}{}\n", reading.format,
                    reading.is_recognised ? ", recognised by its content" : "");
   }
-  if (!reading.times.empty()) fmt::format_to(out, "times: {}\n", reading.times);
+  if (!reading.times.empty()) {
+    const auto first_ms = static_cast<std::int64_t>(stats.first_submit_s * 1000);
+    fmt::format_to(out, "times: {}; the first submission is at {} UTC\n", reading.times,
+                   date_text(reading.starts_at_ms + first_ms));
+  }
   if (!reading.columns_read.empty()) {
     fmt::format_to(out, "columns read: {}\n", fmt::join(reading.columns_read, ", "));
   }

@@ -85,8 +85,9 @@ TEST(Inspect, TellsHowTheTraceWasRead) {
   const std::string shown = to_text(stats);
   for (const char* part :
        {"odd: 10 of 10 jobs were cancelled", "format: sacct, recognised",
-        "times: calendar times without a zone, taken as UTC", "columns ignored: Node",
-        "\nCANCELLED                          10            0.3\n"}) {
+        "times: calendar times without a zone, taken as UTC; the first submission is at 2026-01-02 "
+        "03:04 UTC\n",
+        "columns ignored: Node", "\nCANCELLED                          10            0.3\n"}) {
     EXPECT_NE(shown.find(part), shown.npos) << part << " in\n" << shown;
   }
   const auto json = nlohmann::json::parse(to_json(stats));

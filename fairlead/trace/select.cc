@@ -118,6 +118,8 @@ void anonymise(Workload& workload) {
     workload.users.groups.names[group] = fmt::format("g{}", group.row() + 1);
   for (const PartitionId partition : ids<PartitionId>(workload.jobs.partitions.size()))
     workload.jobs.partitions[partition] = fmt::format("p{}", partition.row() + 1);
+  workload.reading.times.clear();
+  workload.reading.starts_at_ms = 0;
 }
 
 }  // namespace fairlead

@@ -89,5 +89,13 @@ TEST(Anonymise, NamesByFirstAppearance) {
   EXPECT_EQ(workload->users.groups.names[GroupId(0)], "g1");
 }
 
+TEST(Anonymise, RemovesTheCalendar) {
+  auto workload = read_text("job,gpus,submit_s,duration_s\na,1,1790834400,10\n", {});
+  ASSERT_EQ(workload->reading.starts_at_ms, 1'790'834'400'000);
+  anonymise(*workload);
+  EXPECT_EQ(workload->reading.times, "");
+  EXPECT_EQ(workload->reading.starts_at_ms, 0);
+}
+
 }  // namespace
 }  // namespace fairlead

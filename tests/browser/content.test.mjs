@@ -59,8 +59,26 @@ describe("the page", () => {
       await page.locator("footer summary").click();
       assert.match(
         await text(page.locator("footer details")),
-        /inputs 0123456789abcdef: fairlead simulate --policy=fifo/,
+        /fifo, made by fairlead 0\.0\.9 \(abc\), inputs 0123456789abcdef: fairlead simulate --policy=fifo/,
       );
+      assert.match(await text(page.locator("footer")), /^The page was made by fairlead 0\.1\.0\./);
+    });
+    await on(browser, files.dated, {}, async (page) => {
+      assert.match(await text(page.locator("footer")), /^Page and runs were made by fairlead 0\.1\.0\./);
+    });
+  });
+
+  test("shows dates if the trace has a calendar", async () => {
+    await on(browser, files.dated, {}, async (page) => {
+      assert.match(
+        await text(page.locator("header")),
+        /The first submission is at 2026-09-30 21:40; dates are in UTC\./,
+      );
+      assert.match(await text(page.locator("#load .finding").first()), /at 2026-\d\d-\d\d \d\d:\d\d\.$/);
+      assert.match(await text(page.locator("#jobs")), /2026-09-30 21:40/);
+    });
+    await on(browser, files.few, {}, async (page) => {
+      assert.match(await text(page.locator("header")), /Times count from the first submission\./);
     });
   });
 

@@ -20,7 +20,19 @@ export const files = {
   hostile: write("hostile.html", makeReport({ jobs: 60, nodes: 4, hostile: true })),
   empty: write("empty.html", emptyReport()),
   answered: write("answered.html", answeredReport()),
+  dated: write("dated.html", datedReport()),
 };
+
+// A report on a trace with calendar times, by the program that made its runs.
+function datedReport() {
+  const data = makeReport({ jobs: 50, nodes: 3, seed: 3 });
+  data.first_submit_s = 5;
+  for (const run of data.runs) {
+    run.program = data.program;
+    run.summary.assumed = { lines: [], starts_at: "2026-09-30T21:40:00Z" };
+  }
+  return data;
+}
 
 // A report on a comparison, with its sentences and the origins of its runs.
 function answeredReport() {
@@ -33,6 +45,7 @@ function answeredReport() {
   Object.assign(data.runs[0], {
     inputs_hash: "0123456789abcdef",
     command: "fairlead simulate --policy=fifo",
+    program: "fairlead 0.0.9 (abc)",
   });
   return data;
 }

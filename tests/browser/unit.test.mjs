@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { makeReport } from "../../web/tools/sample.mjs";
 import { out, root } from "./browser.mjs";
@@ -80,6 +80,26 @@ describe("numbers", () => {
       assert.ok(ticks.length >= 1 && ticks.length <= 9, `${ticks}`);
       for (const tick of ticks) assert.ok(from <= tick && tick <= to);
     }
+  });
+});
+
+describe("a calendar", () => {
+  const start = Date.UTC(2026, 8, 30, 21, 40, 5) / 1000;
+  before(() => page.setCalendar(start));
+  after(() => page.setCalendar(null));
+
+  test("makes moments dates", () => {
+    assert.equal(page.moment(0), "2026-09-30 21:40");
+    assert.equal(page.moment(86400), "2026-10-01 21:40");
+  });
+
+  test("has ticks at round times of the day, and names the day where it changes", () => {
+    const ticks = page.momentTicks(0, 12 * 3600, 5);
+    assert.deepEqual(page.momentTickTexts(ticks), ["10-01 00:00", "03:00", "06:00", "09:00"]);
+    const days = page.momentTicks(0, 3 * 86400, 4);
+    assert.deepEqual(page.momentTickTexts(days), ["2026-10-01", "2026-10-02", "2026-10-03"]);
+    const close = page.momentTicks(0, 30, 4);
+    assert.deepEqual(page.momentTickTexts(close), ["09-30 21:40:15", "21:40:30"]);
   });
 });
 

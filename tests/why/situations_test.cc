@@ -23,6 +23,19 @@ TEST(WhySituations, AllGpusAreWithAJobThatCameFirst) {
             "    Instead of it: ann 4.\n");
 }
 
+TEST(WhySituations, MomentsOfATraceWithACalendarAreDates) {
+  JobWhy found = why({.jobs = {{.gpus = 4}, {.gpus = 2, .submit_s = 10, .user = "bob"}}}, "j1");
+  EXPECT_EQ(found.calendar_start_ms, std::nullopt);
+  found.calendar_start_ms = 1'790'834'390'000;
+  const std::string text = why_job_text(found, TextStyle::kPlain);
+  EXPECT_NE(text.find("It was submitted at 2026-10-01 06:00 UTC, waited 1m 30s in 1 wait, and had "
+                      "GPUs for 1m 40s; it finished at 2026-10-01 06:03.\n"),
+            text.npos)
+      << text;
+  EXPECT_NE(text.find("\nIt waited 1m 30s from 2026-10-01 06:00 on"), text.npos) << text;
+  EXPECT_NE(text.find("\n  2026-10-01 06:00 for 1m 30s: "), text.npos) << text;
+}
+
 TEST(WhySituations, AJobThatCameLaterGoesFirst) {
   const JobWhy found =
       why({.jobs = {{.gpus = 4, .work_s = 1000}, {.gpus = 4, .submit_s = 10, .user = "bob"}},

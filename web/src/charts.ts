@@ -6,7 +6,7 @@ import { bdi, el } from "./dom";
 import { csv, saveMenu, savePng, saveText, type Cell } from "./download";
 import { duration, moment } from "./format";
 import { readTheme } from "./palette";
-import { chartSvg, rangeOf, ticksOf, tickText, valueTicks } from "./svg";
+import { chartSvg, rangeOf, ticksOf, tickTexts, valueTicks } from "./svg";
 
 export interface Line {
   label: string;
@@ -181,7 +181,7 @@ function optionsOf(spec: ChartSpec, width: number, group: string): uPlot.Options
         space: 50,
         splits,
         filter: (_, values) => values,
-        values: (_, values) => values.map((x) => tickText(spec, x)),
+        values: (_, values) => tickTexts(spec, values),
       },
       {
         ...axis,

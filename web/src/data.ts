@@ -19,6 +19,12 @@ export async function decode(base64: string): Promise<ReportData> {
   return data;
 }
 
+// Returns the first submission in seconds since 1970; null: the trace has no calendar.
+export function calendarStart({ runs, first_submit_s }: ReportData): number | null {
+  const start = runs[0].summary.assumed?.starts_at;
+  return start ? Date.parse(start) / 1000 + (first_submit_s ?? 0) : null;
+}
+
 // Sums are in whole milliseconds, so that errors do not grow along a column.
 function unpacked(embedded: EmbeddedJobRuns): JobRuns {
   const { job_step, begin_step_s, for_s, ...rest } = embedded;

@@ -35,8 +35,23 @@ export function duration(seconds: number | null): string {
   return two(Math.round(seconds / 3600), 24, "d", "h", 1);
 }
 
-// A moment, to the minute: "1 d 11 h 36 min".
+// Time 0 of the page, in seconds since 1970; null: the trace has no calendar.
+let calendarStart_s: number | null = null;
+
+// Makes moments dates in UTC from now on; null: lengths of time since the first submission.
+export function setCalendar(start_s: number | null): void {
+  calendarStart_s = start_s;
+}
+
+// "2026-10-01 06:00:05"
+function date(seconds: number): string {
+  const unix_ms = Math.floor(calendarStart_s! + seconds + 5e-4) * 1000;
+  return new Date(unix_ms).toISOString().slice(0, 19).replace("T", " ");
+}
+
+// A moment, to the minute: "2026-10-01 06:00", or "1 d 11 h 36 min" without a calendar.
 export function moment(seconds: number): string {
+  if (calendarStart_s !== null) return date(seconds).slice(0, 16);
   const days = Math.floor(seconds / 86400);
   if (days < 1) return duration(seconds);
   const rest = two(Math.floor((seconds % 86400) / 60), 60, "h", "min", 2);
@@ -87,12 +102,38 @@ const STEPS_S = [
   364 * 86400,
 ];
 
-// Returns round moments in [from, to], at most `most`.
+// Returns round lengths of time in [from, to], at most `most`.
 export function timeTicks(from: number, to: number, most: number): number[] {
+  return ticksSince(0, from, to, most);
+}
+
+// Returns round moments in [from, to], at most `most`: round on the calendar, if there is one.
+export function momentTicks(from: number, to: number, most: number): number[] {
+  return ticksSince(calendarStart_s ?? 0, from, to, most);
+}
+
+function ticksSince(start: number, from: number, to: number, most: number): number[] {
   const step = STEPS_S.find((s) => (to - from) / s <= most) ?? 3640 * 86400;
   const ticks: number[] = [];
-  for (let i = Math.ceil(from / step); i * step <= to; i++) ticks.push(i * step);
+  for (let i = Math.ceil((start + from) / step); i * step - start <= to; i++)
+    ticks.push(i * step - start);
   return ticks;
+}
+
+// Returns the labels of moments on an axis: the time of the day, and the day where it changes.
+export function momentTickTexts(moments: number[]): string[] {
+  if (calendarStart_s === null) {
+    const fine = moments.length > 1 && moments[1] - moments[0] < 3600;
+    return moments.map(fine ? moment : tick);
+  }
+  const parts = moments.map((t) => date(t).split(" "));
+  const withSeconds = parts.some(([, time]) => !time.endsWith(":00"));
+  const onlyDays = parts.every(([, time]) => time === "00:00:00");
+  return parts.map(([day, time], i) => {
+    const clock = withSeconds ? time : time.slice(0, 5);
+    if (onlyDays) return day;
+    return i > 0 && parts[i - 1][0] === day ? clock : `${day.slice(5)} ${clock}`;
+  });
 }
 
 // Ticks of a logarithmic axis of durations.

@@ -4,14 +4,13 @@ import type { App } from "./app";
 import { bandsOf, unitEdges, type Bands } from "./bands";
 import { sizeCanvas } from "./canvas";
 import type { Layout } from "./cluster";
-import { moment, tick, timeTicks } from "./format";
+import { momentTicks, momentTickTexts } from "./format";
 import { jobRunAt, jobRunsOf, type JobRuns } from "./job_runs";
 import { readTheme, rgb, typeShade, type Classes, type Theme } from "./palette";
 import { rasterize, toPixels, type View } from "./raster";
 
 const HEIGHT = 440;
 const BOTTOM = 24;
-const HOUR_S = 3600; // finer ticks also show minutes
 const LABEL_PX = 12; // minimum distance of row labels
 const STRIP = 8; // width of the strip of GPU types
 const TYPE_NAME = 44; // room for a type's name
@@ -239,10 +238,10 @@ export class Gantt {
     pen.font = "11px system-ui, sans-serif";
     pen.textBaseline = "top";
     pen.textAlign = "center";
-    const ticks = timeTicks(t0, t1, Math.max(2, this.plotWidth / 110));
-    const fine = ticks.length > 1 && ticks[1] - ticks[0] < HOUR_S;
-    for (const t of ticks) {
-      const text = fine ? moment(t) : tick(t);
+    const ticks = momentTicks(t0, t1, Math.max(2, this.plotWidth / 110));
+    const texts = momentTickTexts(ticks);
+    for (const [i, t] of ticks.entries()) {
+      const text = texts[i];
       const half = pen.measureText(text).width / 2;
       const x = Math.min(this.width - half, this.x(t));
       pen.fillStyle = this.theme.rule;

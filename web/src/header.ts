@@ -3,8 +3,9 @@
 import type { App } from "./app";
 import { typesText } from "./cluster";
 import { bdi, button, choice, el } from "./dom";
-import { duration, plural } from "./format";
-import type { Run } from "./schema";
+import { duration, moment, plural } from "./format";
+import { calendarStart } from "./data";
+import type { ReportData, Run } from "./schema";
 
 export function header(app: App): HTMLElement {
   const { data, layout } = app;
@@ -22,11 +23,16 @@ export function header(app: App): HTMLElement {
       `: ${plural(layout.gpus, "GPU")} (`,
       bdi(typesText(cluster)),
       `) in ${plural(cluster.nodes.name.length, "node")} and ${plural(cluster.racks, "rack")}. `,
-      `${plural(data.runs.length, "run")}, the longest over ${duration(span)}. Times count from the first submission.`,
+      `${plural(data.runs.length, "run")}, the longest over ${duration(span)}. ${clockText(data)}`,
     ),
     ...racks(app),
     ...settings(app),
   );
+}
+
+function clockText(data: ReportData): string {
+  if (calendarStart(data) === null) return "Times count from the first submission.";
+  return `The first submission is at ${moment(0)}; dates are in UTC.`;
 }
 
 // The bandwidths of the racks' links, if the cluster file gives them; equal ones once.
@@ -78,17 +84,27 @@ export function controlBar(app: App, sections: [string, string][]): HTMLElement 
 
 export function footer(app: App): HTMLElement {
   const { program, runs } = app.data;
-  const known = runs.filter((run) => run.inputs_hash ?? run.command);
+  const known = runs.filter(
+    (run) => run.inputs_hash ?? run.command ?? (run.program !== program ? run.program : undefined),
+  );
   return el(
     "footer",
     {},
-    el("p", {}, `Made by ${program}. This file is complete in itself and loads nothing.`),
-    ...(known.length > 0 ? [origins(known)] : []),
+    el("p", {}, madeBy(app.data)),
+    el("p", {}, "This file is complete in itself and loads nothing."),
+    ...(known.length > 0 ? [origins(app.data, known)] : []),
   );
 }
 
-// The command of each run, and the hash of the program and the files that it read.
-function origins(runs: Run[]): HTMLElement {
+// The program of the page and, if it is the same, of all runs.
+function madeBy({ program, runs }: ReportData): string {
+  const made = runs.every((run) => run.program === program) ? "Page and runs were" : "The page was";
+  return `${made} made by ${program}.`;
+}
+
+// The command of each run, its program if another one made the page, and the hash of the program and the files that
+// it read.
+function origins({ program }: ReportData, runs: Run[]): HTMLElement {
   return el(
     "details",
     {},
@@ -98,6 +114,7 @@ function origins(runs: Run[]): HTMLElement {
         "p",
         {},
         bdi(run.label),
+        run.program && run.program !== program ? `, made by ${run.program}` : "",
         run.inputs_hash ? `, inputs ${run.inputs_hash}` : "",
         run.command ? ": " : "",
         run.command ? el("code", {}, run.command) : null,

@@ -2,7 +2,7 @@
 import type { App } from "./app";
 import { Chart } from "./charts";
 import { el, section } from "./dom";
-import { duration, number, percent } from "./format";
+import { moment, number, percent } from "./format";
 import { lineColour, lineDash } from "./palette";
 import { runChips, runLines } from "./runs";
 import type { Run } from "./schema";
@@ -100,6 +100,6 @@ function sentence(app: App, values: number[], format: (v: number | null) => stri
   if (values.length === 0) return `${app.run.label}: no data.`;
   const peak = values.reduce((a, b) => Math.max(a, b), 0);
   const mean = values.reduce((a, b) => a + b, 0) / values.length;
-  const when = duration(values.indexOf(peak) * app.run.load.bin_s);
+  const when = moment(values.indexOf(peak) * app.run.load.bin_s);
   return `${app.run.label}: ${format(mean)} on average, at most ${format(peak)}, at ${when}.`;
 }

@@ -3,9 +3,10 @@
 import { addressOf, parseAddress, readChoices } from "./address";
 import { answerSection } from "./answer";
 import { App } from "./app";
-import { decode } from "./data";
+import { calendarStart, decode } from "./data";
 import { distributionsSection } from "./distributions";
 import { el } from "./dom";
+import { setCalendar } from "./format";
 import { glanceSection } from "./glance";
 import { controlBar, footer, header } from "./header";
 import { jobPage } from "./job_page";
@@ -129,6 +130,7 @@ async function start(): Promise<void> {
   const embedded = document.getElementById("fairlead-data")!;
   const data = await decode(embedded.textContent ?? "");
   embedded.remove(); // its long text is no longer needed
+  setCalendar(calendarStart(data));
   const first = firstState(data);
   const given = readChoices(data, parseAddress(location.hash).choices, first);
   const store = new Store({ ...first, ...given });

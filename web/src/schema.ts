@@ -6,8 +6,9 @@
 
 export interface ReportData {
   version: 2;
-  program: string; // "fairlead 0.1.0"
+  program: string; // that made the page: "fairlead 0.1.0", with its commit in parentheses if that is known
   title: string; // name of the reported folder
+  first_submit_s?: number; // the first submission, on the clock of the trace
   cluster: Cluster;
   users: string[];
   models: string[]; // "" is the model of jobs without one
@@ -70,6 +71,7 @@ export interface Run {
   label: string; // policy with the options that distinguish it from the others, and the seed if there are several
   inputs_hash?: string; // names the program and all inputs of the run
   command?: string; // for a shell
+  program?: string; // that made the run
   summary: Summary;
   // One entry per row of `jobs`.
   outcome: {
@@ -169,7 +171,8 @@ export interface Summary {
   cluster: string;
   trace: string;
   settings?: Record<string, string>; // settings of --set
-  assumed?: { lines: AssumedLine[] };
+  // starts_at: the date of time 0 of the trace, if the trace has a calendar.
+  assumed?: { lines: AssumedLine[]; starts_at?: string | null };
   racks?: { name: string; about: string }[]; // for a cluster file with more data about links
   jobs_read: number;
   finished: number;

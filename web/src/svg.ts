@@ -1,6 +1,6 @@
 // A line chart as an SVG file: the content of the canvas as lines and text, with its title and a legend.
 import type { ChartSpec } from "./charts";
-import { LOG_TICKS_S, tick, timeTicks } from "./format";
+import { LOG_TICKS_S, momentTicks, momentTickTexts, tick, timeTicks } from "./format";
 
 export interface Paper {
   ink: string;
@@ -29,9 +29,11 @@ export function chartSvg(title: string, spec: ChartSpec, paper: Paper): string {
     parts.push(rule(left, y(value), left + wide, y(value), paper.rule));
     parts.push(text(left - 6, y(value) + 4, spec.format(value), paper.muted, 'text-anchor="end"'));
   }
-  for (const t of ticksOf(spec, from, to, wide / 90)) {
+  const ticks = ticksOf(spec, from, to, wide / 90);
+  const texts = tickTexts(spec, ticks);
+  for (const [i, t] of ticks.entries()) {
     parts.push(rule(x(t), top, x(t), bottom, paper.rule));
-    parts.push(text(x(t), bottom + 16, tickText(spec, t), paper.muted, 'text-anchor="middle"'));
+    parts.push(text(x(t), bottom + 16, texts[i], paper.muted, 'text-anchor="middle"'));
   }
   const heights = spec.lines.map(({ drawn, values }) =>
     (drawn ?? values).map((v) => (v === null ? null : y(v))),
@@ -71,11 +73,12 @@ export function svgFile(
 export function ticksOf(spec: ChartSpec, from: number, to: number, most: number): number[] {
   if (spec.points) return spec.x.filter((x) => x % Math.ceil(spec.x.length / most) === 0);
   if (spec.logX) return LOG_TICKS_S.filter((t) => from <= t && t <= to);
-  return timeTicks(from, to, most);
+  return momentTicks(from, to, most);
 }
 
-export function tickText(spec: ChartSpec, x: number): string {
-  return spec.points ? (spec.points[x] ?? "") : tick(x);
+export function tickTexts(spec: ChartSpec, ticks: number[]): string[] {
+  if (spec.points) return ticks.map((x) => spec.points![x] ?? "");
+  return spec.logX ? ticks.map(tick) : momentTickTexts(ticks);
 }
 
 // Returns the range of the vertical axis.

@@ -1,6 +1,6 @@
 // Draws the visible part of the timeline as an SVG file: every run of a job is a rectangle.
 import { placeOf, type Layout } from "./cluster";
-import { moment, timeTicks } from "./format";
+import { moment, momentTicks, momentTickTexts } from "./format";
 import type { JobRuns } from "./job_runs";
 import type { Classes } from "./palette";
 import type { View } from "./raster";
@@ -50,9 +50,11 @@ export function timelineSvg(
     parts.push(`<path d="${box}" fill="${classes.colours[k]}"/>`);
     parts.push(text(left + 16, bottom + 42, label, paper.ink));
   });
-  for (const t of timeTicks(view.t0, view.t1, 8)) {
+  const ticks = momentTicks(view.t0, view.t1, 8);
+  const texts = momentTickTexts(ticks);
+  for (const [i, t] of ticks.entries()) {
     parts.push(rule(x(t), bottom, x(t), bottom + 4, paper.muted));
-    parts.push(text(x(t), bottom + 18, moment(t), paper.muted, 'text-anchor="middle"'));
+    parts.push(text(x(t), bottom + 18, texts[i], paper.muted, 'text-anchor="middle"'));
   }
   parts.push(rule(LEFT, bottom, WIDTH - 10, bottom, paper.rule));
   let last = 0;

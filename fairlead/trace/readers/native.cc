@@ -1,6 +1,7 @@
 // Fairlead's own format (docs/formats.md). JobRow lists its columns; iterations is accepted and ignored. In strict
-// reading an unknown column is an error.
+// reading an unknown column is an error. Times from the year 2000 on are Unix times.
 
+#include "fairlead/input/civil_time.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
 
@@ -99,12 +100,17 @@ Status read_native(ByteSource& source, const ReadOptions& /*options*/, WorkloadB
   JobRow::fields(none, find);
   if (builder.reading() == Reading::kStrict) FL_TRY(find.check_names());
   FL_TRY_ASSIGN(columns, find.columns());
-  return add_rows(csv, builder, [&] {
+  FL_TRY(add_rows(csv, builder, [&] {
     JobRow row;
     ReadRow read(csv, columns, row.columns);
     JobRow::fields(row, read);
     return row;
-  });
+  }));
+  const Time first = builder.first_arrival();
+  if (first < kYear2000 || first == Time::never()) return {};
+  builder.say_times("Unix times");
+  builder.start_at_zero();
+  return {};
 }
 
 }  // namespace

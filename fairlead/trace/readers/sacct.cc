@@ -163,7 +163,6 @@ class SacctRows {
   }
 
   static std::optional<Time> as_unix_time(std::string_view text) {
-    constexpr Time kYear2000 = {946'684'800'000};
     const Parsed<std::int64_t> ms = parse_seconds(text);
     return ms && Time{*ms} >= kYear2000 ? std::optional(Time{*ms}) : std::nullopt;
   }

@@ -370,7 +370,6 @@ class TableRows {
   }
 
   std::optional<Time> of_kind(Field field, Kind kind, Time time) {
-    constexpr Time kYear2000 = {946'684'800'000};
     if (kind_ == Kind::kUnknown) {
       kind_ = kind;
       is_unix_ = kind == Kind::kNumber && time >= kYear2000;
