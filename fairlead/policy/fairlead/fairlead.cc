@@ -295,7 +295,7 @@ void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>
   ranking_.by_area.clear();
   ranking_.by_job.clear();
   for (const HadarBidder& bidder : bidders) ranking_.by_job.add(bidder.job.row());
-  // Of equal work the first job comes first.
+  // If two jobs have equal work left, the first one in the table comes first.
   for (const KeyOrder::Row& at : ranking_.by_job.rising()) {
     HadarBidder& bidder = bidders[at.row];
     const std::uint32_t gang = view.jobs.gpus[bidder.job];

@@ -158,9 +158,9 @@ void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh&
   weigh(bidders_, all);
   bids_.clear();
   sorting_.order.clear();
-  offered_.least = std::numeric_limits<double>::infinity();
-  offered_.most.clear();
-  offered_.most.resize(view.cluster.type_names.size());
+  sorting_.offered.least = std::numeric_limits<double>::infinity();
+  sorting_.offered.most.clear();
+  sorting_.offered.most.resize(view.cluster.type_names.size());
   present_.of.clear();
   present_.slices.clear();
   worths_.clear();
@@ -259,16 +259,16 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
   bids_.push_back(bid);
 }
 
-// Updates what is needed of all bids: their order, and the range of their worths.
+// Adds the bid to the order of the bids and to the range of their worths.
 void HadarAuction::note_offer(const HadarBid& bid) {
   double best = bid.present_worth;
-  for (GpuTypeId type : ids<GpuTypeId>(offered_.most.size())) {
+  for (GpuTypeId type : ids<GpuTypeId>(sorting_.offered.most.size())) {
     double best_on = 0;
     for (double worth : bid.worth.subspan(type.row() * kTiers, kTiers)) {
       best_on = std::max(best_on, worth);
-      if (worth > 0) offered_.least = std::min(offered_.least, worth / bid.gpus);
+      if (worth > 0) sorting_.offered.least = std::min(sorting_.offered.least, worth / bid.gpus);
     }
-    offered_.most[type] = std::max(offered_.most[type], best_on / bid.gpus);
+    sorting_.offered.most[type] = std::max(sorting_.offered.most[type], best_on / bid.gpus);
     best = std::max(best, best_on);
   }
   sorting_.order.add(falling_key(best / bid.gpus));
@@ -397,9 +397,9 @@ void HadarAuction::set_prices(const View& view) {
   ranges_.assign(view.cluster.type_names.size(), {});
   if (options_.prices == Prices::kNone) return prices_.set(ranges_, capacity_);
   // When idle, a quarter of the smallest worth of any bid: so every job buys.
-  const double idle = offered_.least / 4;
+  const double idle = sorting_.offered.least / 4;
   for (GpuTypeId type : ids<GpuTypeId>(ranges_.size())) {
-    double full = offered_.most[type];
+    double full = sorting_.offered.most[type];
     // DEVIATION: a full type costs the bid of the first job that gets none, not the highest bid of
     // any job: at that price only the first job in order would buy the last GPUs.
     if (options_.prices == Prices::kClearing) full = std::min(full, clearing_.price(type));

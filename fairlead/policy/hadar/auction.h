@@ -112,9 +112,15 @@ class HadarAuction {
   void fields(Archive& archive);
 
  private:
+  // The worths of new gangs per GPU in all bids.
+  struct Offered {
+    double least = 0;                    // above 0; infinity: there is none
+    IdVector<GpuTypeId, double> most{};  // by type
+  };
   struct Sorting {
     KeyOrder order;  // by falling worth per GPU
     std::vector<HadarBid> bids;
+    Offered offered;
   };
   // The present gangs of the bidders, and the slices that the bids point to.
   struct Present {
@@ -124,12 +130,6 @@ class HadarAuction {
     };
     std::vector<Of> of;  // by bidder
     std::vector<Slice> slices;
-  };
-
-  // The worths of new gangs per GPU in all bids.
-  struct Offered {
-    double least = 0;                    // above 0; infinity: there is none
-    IdVector<GpuTypeId, double> most{};  // by type
   };
 
   bool choose(const View& view, const Plan& plan, const Weigh& weigh, bool all);
@@ -170,7 +170,6 @@ class HadarAuction {
   std::vector<HadarBidder> bidders_;
   std::vector<HadarBid> bids_;
   Sorting sorting_;
-  Offered offered_;
   IdVector<GpuTypeId, std::array<std::uint32_t, kTiers>> reach_;
   std::size_t reach_nodes_ =
       0;  // nodes of the cluster when reach_ was measured; 0: reach_ is out of date

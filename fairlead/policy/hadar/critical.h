@@ -25,7 +25,7 @@ class HadarCritical {
 
   // To be called in every decision.
   void hear(const View& view);
-  // A bidder that is to come first.
+  // A bidder, and the weight that puts it first.
   struct Critical {
     HadarBidder* bidder = nullptr;
     double weight = 1;  // in multiples of the largest weight of all bidders

@@ -31,7 +31,7 @@ class JobKinds {
     }
   };
 
-  // What jobs of a kind ask for.
+  // The request of each job of a kind.
   struct Asked {
     TypeMask types = 0;
     std::uint32_t task_gpus = 0;
