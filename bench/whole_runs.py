@@ -218,7 +218,7 @@ ROUNDS = [
 
 
 # Every policy, with the options that make it reconsider jobs at every multiple of 360 s.
-SCALED = ["fairlead", "dally", "slurm", "hadar", "gavel:reallocation_s=0", "gandiva-fair:quantum_s=360,trade_quanta=1",
+SCALED = ["fairlead:round_s=360", "dally:round_s=360", "slurm", "hadar", "gavel:reallocation_s=0", "gandiva-fair:quantum_s=360,trade_quanta=1",
           "ffdl", "fifo:skip=true", "gandiva:quantum_s=360", "gang-stride:quantum_s=360", "hadare", "kube", "las", "lwf",
           "optimus:round_s=360", "philly", "proportional", "sjf", "smallest", "srsf", "srtf", "stride:quantum_s=360",
           "themis", "tiresias", "yarn-cs"]

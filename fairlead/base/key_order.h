@@ -80,7 +80,10 @@ class KeyOrder {
     for (auto first = part.begin(); first != part.end();) {
       const auto last =
           std::find_if(first, part.end(), [&](const Row& r) { return r.key != first->key; });
-      if (last - first > 1) std::sort(first, last, is_before);
+      // Radix keeps equal keys in the order of their rows, which is often the one asked for.
+      if (last - first > 1 && !std::is_sorted(first, last, is_before)) {
+        std::sort(first, last, is_before);
+      }
       first = last;
     }
     return part;

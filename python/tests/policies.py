@@ -21,7 +21,17 @@ class Las(fairlead.Policy):
     name = "las"
     quantum_ms = 60_000
 
+    def __init__(self):
+        super().__init__()
+        self.last = {}  # gangs of the last runs
+
+    def goes_back(self, job, plan):
+        if job not in self.last or any(plan.free_on(node) < gpus for node, gpus in self.last[job]):
+            return False
+        return plan.place_on(job, self.last[job])
+
     def decide(self, view, plan):
+        self.last.update((job, plan.gang(job)) for job in view.running.tolist())
         if len(view.waiting) == 0:
             return
         jobs = [*view.running.tolist(), *view.waiting.tolist()]
@@ -35,6 +45,9 @@ class Las(fairlead.Policy):
                 chosen.append(job)
             elif job in held:
                 plan.stop(job, "priority")
+        for job in chosen:
+            if not plan.has_gang(job):
+                self.goes_back(job, plan)
         for job in chosen:
             if not plan.has_gang(job):
                 plan.place(job)

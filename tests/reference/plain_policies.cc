@@ -68,7 +68,8 @@ class Plain : public Policy {
 
   // Frees every GPU and gives them out along `order`; see policy/kit/preemption.h for cases in
   // which counting and placing differ.
-  void give_out(const View& view, Plan& plan, const std::vector<JobId>& order) const {
+  void give_out(const View& view, Plan& plan, const std::vector<JobId>& order,
+                bool jobs_return = false) const {
     Left left;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
       left.all[type] = left.idle[type] = plan.free().of(type);
@@ -91,15 +92,25 @@ class Plain : public Policy {
       }
     }
     for (JobId job : victims) plan.stop(job, StopCause::kPriority);
+    const auto returns = [&](JobId job, TypeMask types) {
+      return jobs_return && give_back_on(view, plan, job, types);
+    };
+    if (placement_.scheme == Placement::Scheme::kCount) {
+      for (auto [job, types] : chosen) returns(job, types);
+    }
     for (auto [job, types] : chosen) {
+      if (plan.has_gang(job) || returns(job, types)) continue;
       if (!put(view, plan, job, types)) put(view, plan, job, view.jobs.types[job]);
     }
     for (JobId job : victims) give_back(view, plan, job);
   }
 
-  void fill(const View& view, Plan& plan, const std::vector<JobId>& order) const {
+  void fill(const View& view, Plan& plan, const std::vector<JobId>& order,
+            bool jobs_return = false) const {
     for (JobId job : order) {
-      if (!plan.has_gang(job)) put(view, plan, job, view.jobs.types[job]);
+      if (plan.has_gang(job)) continue;
+      if (jobs_return && give_back_on(view, plan, job, view.jobs.types[job])) continue;
+      put(view, plan, job, view.jobs.types[job]);
     }
   }
 
@@ -111,6 +122,15 @@ class Plain : public Policy {
     }
     for (Slice slice : present) plan.take(slice.node, slice.gpus);
     plan.place(job);
+  }
+
+  static bool give_back_on(const View& view, Plan& plan, JobId job, TypeMask types) {
+    for (const auto& [type, gpus] : by_type(view, view.jobs.last_gang(job))) {
+      if ((types & type_bit(type)) == 0) return false;
+    }
+    if (view.jobs.last_gang(job).empty()) return false;
+    give_back(view, plan, job);
+    return plan.has_gang(job);
   }
 
   const Placement placement_;
@@ -147,8 +167,12 @@ class PlainQueue : public Plain {
 
 class PlainPriority : public Plain {
  public:
-  PlainPriority(Key key, Order order, Duration quantum, Placement placement)
-      : Plain(placement), key_(std::move(key)), order_(order), quantum_(quantum) {}
+  PlainPriority(Key key, Order order, Duration quantum, bool jobs_return, Placement placement)
+      : Plain(placement),
+        key_(std::move(key)),
+        order_(order),
+        quantum_(quantum),
+        jobs_return_(jobs_return) {}
 
   void decide(const View& view, Plan& plan) override {
     for (const Event& event : view.news) {
@@ -161,8 +185,8 @@ class PlainPriority : public Plain {
                         [&](JobId job) { return std::pair(view.jobs.arrival[job], job); });
     }
     std::ranges::stable_sort(list_, {}, [&](JobId job) { return key_(view, job); });
-    give_out(view, plan, list_);
-    fill(view, plan, list_);
+    give_out(view, plan, list_, jobs_return_);
+    fill(view, plan, list_, jobs_return_);
     const auto has_gang = [&](JobId job) { return plan.has_gang(job); };
     if (quantum_.ms > 0 && std::ranges::any_of(list_, has_gang) &&
         !std::ranges::all_of(list_, has_gang)) {
@@ -174,6 +198,7 @@ class PlainPriority : public Plain {
   const Key key_;
   const Order order_;
   const Duration quantum_;
+  const bool jobs_return_;
   std::vector<JobId> list_;
 };
 
@@ -356,9 +381,9 @@ std::unique_ptr<Policy> plain_queue(Key key, OnMisfit on_misfit, Placement place
   return std::make_unique<PlainQueue>(std::move(key), on_misfit, placement);
 }
 
-std::unique_ptr<Policy> plain_priority(Key key, Order order, Duration quantum,
+std::unique_ptr<Policy> plain_priority(Key key, Order order, Duration quantum, bool jobs_return,
                                        Placement placement) {
-  return std::make_unique<PlainPriority>(std::move(key), order, quantum, placement);
+  return std::make_unique<PlainPriority>(std::move(key), order, quantum, jobs_return, placement);
 }
 
 std::unique_ptr<Policy> plain_tiresias(TiresiasOptions options) {

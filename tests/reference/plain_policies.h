@@ -23,7 +23,8 @@ std::unique_ptr<Policy> plain_queue(Key key, OnMisfit on_misfit, Placement place
 
 enum class Order : std::uint8_t { kStable, kByArrival };
 // One list of all jobs, sorted by key at every decision; the first that fit run.
-std::unique_ptr<Policy> plain_priority(Key key, Order order, Duration quantum, Placement placement);
+std::unique_ptr<Policy> plain_priority(Key key, Order order, Duration quantum, bool jobs_return,
+                                       Placement placement);
 
 // The Tiresias simulator's dlas schedules, demoting on time.
 std::unique_ptr<Policy> plain_tiresias(TiresiasOptions options);

@@ -36,9 +36,9 @@ std::vector<Pair> pairs() {
   const auto queue = [](Key key, OnMisfit on_misfit) {
     return [=](Placement placement) { return reference::plain_queue(key, on_misfit, placement); };
   };
-  const auto priority = [](Key key, Order order, Duration quantum) {
+  const auto priority = [](Key key, Order order, Duration quantum, bool jobs_return = false) {
     return [=](Placement placement) {
-      return reference::plain_priority(key, order, quantum, placement);
+      return reference::plain_priority(key, order, quantum, jobs_return, placement);
     };
   };
   const auto tiresias = [](const std::string& options) -> Pair {
@@ -56,7 +56,7 @@ std::vector<Pair> pairs() {
       {"smallest:", priority(gpus, Order::kByArrival, {})},
       {"srtf:", priority(remaining, Order::kStable, {})},
       {"srsf:", priority(remaining_service, Order::kStable, {})},
-      {"las:quantum_s=7,", priority(attained, Order::kByArrival, seconds(7))},
+      {"las:quantum_s=7,", priority(attained, Order::kByArrival, seconds(7), true)},
       tiresias("limits=5/60"),
       tiresias("limits=3/9/27/81,unit=seconds"),
       tiresias("limits=5/60,promote=1.5"),

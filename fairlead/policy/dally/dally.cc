@@ -23,9 +23,7 @@ void Dally::decide(const View& view, Plan& plan) {
 void Dally::apply_news(const View& view) {
   for (const Event& event : view.news) {
     if (begins_to_wait(event.kind)) waiting_.add(view, order_.queue(view, event.job));
-    if (!ends_job(event.kind)) continue;
-    waiting_.remove(event.job);
-    tiers_.forget(event.job);
+    if (ends_job(event.kind)) waiting_.remove(event.job);
   }
 }
 

@@ -49,6 +49,15 @@ bool DallyMoves::could_be_faster(const View& view, const Plan& plan, JobId job) 
 // Returns the pace that a waiting job could have at once if it did not wait for better; 0 if none.
 DallyMoves::Pace DallyMoves::pace_of_what_is_free(const View& view, Plan& plan, JobId job) {
   const JobTiers& tiers = tiers_.of(view, job);
+  // Jobs of one kind have the same choice, unless their traffic or other resources count.
+  if (crowding_.is_seen() || view.jobs.limits != nullptr) return free_pace(view, plan, job, tiers);
+  const auto [found, is_new] = free_paces_.try_emplace(&tiers);
+  if (is_new) found->second = free_pace(view, plan, job, tiers);
+  return found->second;
+}
+
+DallyMoves::Pace DallyMoves::free_pace(const View& view, Plan& plan, JobId job,
+                                       const JobTiers& tiers) {
   for (DallyTier tier : kDallyTierList) {
     const auto place = fastest_place(view, plan, tiers, tier, tiers.types(tier), job);
     if (!place) continue;
@@ -82,6 +91,7 @@ bool DallyMoves::may_gain_by_preemption(const View& view, const OrderKey& key) c
 
 void DallyMoves::collect_seekers(const View& view, Plan& plan) {
   seekers_.clear();
+  free_paces_.clear();
   for (const OrderKey& key : waiting_.jobs()) {
     if (!plan.is_pinned(key.job) && may_gain_by_preemption(view, key)) {
       seekers_.push_back({.key = order_.round(view, key.job),

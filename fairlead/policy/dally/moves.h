@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace fairlead {
@@ -68,6 +69,7 @@ class DallyMoves {
   void collect_seekers(const View& view, Plan& plan);
   bool may_gain_by_preemption(const View& view, const OrderKey& key) const;
   Pace pace_of_what_is_free(const View& view, Plan& plan, JobId job);
+  Pace free_pace(const View& view, Plan& plan, JobId job, const JobTiers& tiers);
   Pace present_pace(const View& view, const Plan& plan, JobId job);
   double present_rate(const View& view, const Plan& plan, JobId job) const;
   void collect_runners(const View& view, const Plan& plan);
@@ -96,6 +98,7 @@ class DallyMoves {
 
   // State of the present round.
   std::vector<Seeker> seekers_;
+  std::unordered_map<const JobTiers*, Pace> free_paces_;  // by kind of job
   DallyVictims victims_;
 };
 

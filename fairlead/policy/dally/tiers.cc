@@ -16,6 +16,11 @@ bool allows(Level required, DallyTier tier) {
   return tier == DallyTier::kRack ? required >= kRackLevel : required > kRackLevel;
 }
 
+// Returns null if there are none: limits that change count when a job is started.
+const TaskLimits* lasting_limits(const Jobs& jobs) {
+  return jobs.limits != nullptr && jobs.limits->is_lasting() ? jobs.limits : nullptr;
+}
+
 Tier tier_for(DallyTier tier, std::uint32_t gpus) {
   return tier == DallyTier::kNode && gpus <= 2 ? Tier::kPair : domain_tier(tier);
 }
@@ -31,9 +36,7 @@ DallyTier dally_tier_of(const Cluster& cluster, Gang gang) {
 std::uint32_t LargestGangs::of(const View& view, JobId job, GpuTypeId type, DallyTier tier) {
   const Cluster& cluster = view.cluster;
   const std::uint32_t task = view.jobs.task_gpus[job];
-  // Limits that change count when a job is started.
-  const TaskLimits* const limits =
-      view.jobs.limits != nullptr && view.jobs.limits->is_lasting() ? view.jobs.limits : nullptr;
+  const TaskLimits* const limits = lasting_limits(view.jobs);
   const auto usable = [&](NodeId node) {
     const std::uint32_t tasks = cluster.node_gpus[node] / task;
     return (limits == nullptr ? tasks : std::min(tasks, limits->most_tasks(job, node))) * task;
@@ -124,17 +127,33 @@ bool JobTiers::must_mix() const {
 }
 
 void TierTable::refresh(const View& view) {
-  if (rows_.size() < view.jobs.size()) rows_.resize(view.jobs.size());
-  if (std::exchange(revision_, view.speed.revision()) == view.speed.revision()) return;
+  if (row_of_.size() < view.jobs.size()) row_of_.resize(view.jobs.size(), kNone);
+  if (revision_ == view.speed.revision() && nodes_ == view.cluster.nodes()) return;
+  revision_ = view.speed.revision();
+  nodes_ = view.cluster.nodes();
   for (Row& row : rows_) row.is_known = false;
 }
 
-const JobTiers& TierTable::of(const View& view, JobId job) const {
-  Row& row = rows_[job];
-  if (!row.is_known) row = {JobTiers::of(view, job, largest_), true};
-  return row.tiers;
+TierTable::Row& TierTable::row(const View& view, JobId job) const {
+  if (row_of_[job] != kNone) return rows_[row_of_[job]];
+  const Jobs& jobs = view.jobs;
+  const TaskLimits* const limits = lasting_limits(jobs);
+  const Kind kind{.alike = view.speed.alike(job),
+                  .types = jobs.types[job],
+                  .gpus = jobs.gpus[job],
+                  .task_gpus = jobs.task_gpus[job],
+                  .required = jobs.closeness[job].required,
+                  .limited = limits == nullptr ? 0 : limits->kind_of(job)};
+  const auto next = static_cast<std::uint32_t>(rows_.size());
+  const auto [found, is_new] = row_of_kind_.try_emplace(kind, next);
+  if (is_new) rows_.emplace_back();
+  return rows_[row_of_[job] = found->second];
 }
 
-void TierTable::forget(JobId job) { rows_[job] = {}; }
+const JobTiers& TierTable::of(const View& view, JobId job) const {
+  Row& found = row(view, job);
+  if (!found.is_known) found = {JobTiers::of(view, job, largest_), true};
+  return found.tiers;
+}
 
 }  // namespace fairlead

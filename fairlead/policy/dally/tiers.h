@@ -3,13 +3,16 @@
 // Rates are for a gang that shares no link (kit/crowding.h has the rest). A tier has room for a
 // gang on a GPU type if one idle domain of it would have enough such GPUs.
 //
-// Cost: O(types) for the first query of a job and after rates have changed, else O(1).
+// Cost: O(types) for the first query of a kind of job and after rates have changed; O(log kinds) for the first query of a
+// job; else O(1).
 #pragma once
 
 #include "fairlead/policy/policy.h"
 
 #include <array>
+#include <compare>
 #include <cstdint>
+#include <deque>
 #include <map>
 
 namespace fairlead {
@@ -74,22 +77,39 @@ class JobTiers {
   Rates fastest_{};
 };
 
-// The tiers of all jobs.
+// The tiers of all jobs. Jobs of one kind share them: equal speeds, and gangs that fit in the same places.
 class TierTable {
  public:
-  // To be called first in each decision.
+  // To be called first in each decision. O(1), or O(kinds) after rates or the nodes have changed.
   void refresh(const View& view);
+  // Valid until the next refresh().
   const JobTiers& of(const View& view, JobId job) const;
-  void forget(JobId job);
 
  private:
+  struct Kind {
+    std::uint64_t alike = 0;
+    TypeMask types = 0;
+    std::uint32_t gpus = 0;
+    std::uint32_t task_gpus = 0;
+    Level required = kAnywhere;
+    std::uint32_t limited = 0;  // TaskLimits::kind_of() the job
+    friend auto operator<=>(const Kind&, const Kind&) = default;
+  };
   struct Row {
     JobTiers tiers;
     bool is_known = false;
   };
-  mutable IdVector<JobId, Row> rows_;  // filled in on demand
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  Row& row(const View& view, JobId job) const;
+
+  // Filled in on demand.
+  mutable std::map<Kind, std::uint32_t> row_of_kind_;
+  mutable IdVector<JobId, std::uint32_t> row_of_;
+  mutable std::deque<Row> rows_;
   mutable LargestGangs largest_;
   std::uint64_t revision_ = 0;  // revision of the rates
+  std::size_t nodes_ = 0;
 };
 
 }  // namespace fairlead

@@ -43,7 +43,8 @@ void DallyVictims::begin(const View& view, const Plan& plan, std::vector<Runner>
   }
   changed_.clear();
   rankings_.clear();
-  room_.on.resize(view.cluster.nodes());
+  room_ = {};
+  room_.gone.resize(view.cluster.nodes());
 }
 
 // A lower place in input order or by arrival does not justify stopping a job.
@@ -81,10 +82,15 @@ bool DallyVictims::has_later_class() const {
 
 // Sets the room to the GPUs of the domain that the seeker's tasks could use now.
 void DallyVictims::begin_room(const View& view, const Plan& plan, const DallyPlace& place) {
-  room_.gpus = gpus_in(view.cluster, place.range, type_bit(place.type), [&](NodeId node) {
-    room_.on[node] = plan.free().on(node);
-    return whole_tasks(room_.on[node], seeker_.gang.task_gpus);
-  });
+  for (NodeId node : room_.touched) room_.gone[node] = 0;
+  room_.touched.clear();
+  const std::uint32_t task = seeker_.gang.task_gpus;
+  if (place.range.end - place.range.begin == view.cluster.nodes()) {
+    room_.gpus = plan.free().room(place.type, task);
+    return;
+  }
+  room_.gpus = gpus_in(view.cluster, place.range, type_bit(place.type),
+                       [&](NodeId node) { return whole_tasks(plan.free().on(node), task); });
 }
 
 // Updates the room for a runner that is gone or that is there again.
@@ -93,10 +99,12 @@ void DallyVictims::change_room(const View& view, const Plan& plan, const DallyPl
   const std::uint32_t task = seeker_.gang.task_gpus;
   for (Slice slice : plan.gang(runners_[runner].key.job)) {
     if (!is_in(view, place, slice.node)) continue;
-    std::uint32_t& on = room_.on[slice.node];
-    room_.gpus -= whole_tasks(on, task);
-    on = is_gone ? on + slice.gpus : on - slice.gpus;
-    room_.gpus += whole_tasks(on, task);
+    std::uint32_t& gone = room_.gone[slice.node];
+    const std::uint32_t free = plan.free().on(slice.node);
+    room_.gpus -= whole_tasks(free + gone, task);
+    gone = is_gone ? gone + slice.gpus : gone - slice.gpus;
+    room_.gpus += whole_tasks(free + gone, task);
+    room_.touched.push_back(slice.node);
   }
 }
 

@@ -8,7 +8,7 @@
 // is looked at again only after a runner of it was settled or became safe, or its free GPUs changed.
 //
 // begin: O(runners log runners + nodes). choose: O(gangs on a node), or O(nodes + runners) for a wider
-// domain. cheapest_nodes: O(nodes x gangs on a node) for a new kind of gang; else O(changed nodes x
+// domain; O(runners) for the whole cluster. cheapest_nodes: O(nodes x gangs on a node) for a new kind of gang; else O(changed nodes x
 // (gangs on a node + log nodes)). All else O(slices), and O(runners) for all seekers of a round together.
 #pragma once
 
@@ -73,7 +73,8 @@ class DallyVictims {
   // The GPUs of a domain that the seeker's tasks could use once the chosen victims are gone.
   struct Room {
     std::uint32_t gpus = 0;
-    IdVector<NodeId, std::uint32_t> on{};  // GPUs of its nodes, usable or not
+    IdVector<NodeId, std::uint32_t> gone{};  // GPUs of chosen victims, usable or not
+    std::vector<NodeId> touched{};           // may have entries above 0 in `gone`
   };
   // The nodes in order of the cost of room for one kind of gang.
   struct Ranking {

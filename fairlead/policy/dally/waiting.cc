@@ -19,12 +19,13 @@ void DallyWaiting::add(const View& view, const OrderKey& key) {
   State& state = states_.grow_to(key.job);
   state = {};
   state.key = key;
+  state.waits = true;
   state.since = view.now;
   if (options_.tunes_timers() && view.jobs.gpus[key.job] > 1) {
     state.patience = {.node = worth_waiting(view, key.job, DallyTier::kRack),
                       .rack = worth_waiting(view, key.job, DallyTier::kNetwork)};
   }
-  jobs_.insert(key);
+  added_.push_back(key);
 }
 
 void DallyWaiting::accepted(const View& view, JobId job, DallyTier tier) {
@@ -33,7 +34,33 @@ void DallyWaiting::accepted(const View& view, JobId job, DallyTier tier) {
 }
 
 void DallyWaiting::remove(JobId job) {
-  if (states_.has(job)) jobs_.erase(states_[job].key);
+  if (!states_.has(job) || !states_[job].waits) return;
+  states_[job].waits = false;
+  has_removed_ = true;
+}
+
+const std::vector<OrderKey>& DallyWaiting::jobs() {
+  merge();
+  return jobs_;
+}
+
+// Brings the jobs in order after some were added or removed.
+void DallyWaiting::merge() {
+  if (added_.empty() && !has_removed_) return;
+  const auto has_gone = [&](const OrderKey& key) {
+    const State& state = states_[key.job];
+    return !state.waits || state.key != key;
+  };
+  if (has_removed_) std::erase_if(jobs_, has_gone);
+  std::erase_if(added_, has_gone);
+  std::ranges::sort(added_);
+  const auto middle = static_cast<std::ptrdiff_t>(jobs_.size());
+  jobs_.insert(jobs_.end(), added_.begin(), added_.end());
+  std::inplace_merge(jobs_.begin(), jobs_.begin() + middle, jobs_.end());
+  // A job that was removed and added again with its old key would be there twice.
+  if (has_removed_) jobs_.erase(std::unique(jobs_.begin(), jobs_.end()), jobs_.end());
+  added_.clear();
+  has_removed_ = false;
 }
 
 void DallyWaiting::refresh(Time now) {
@@ -120,7 +147,7 @@ bool DallyWaiting::is_news(const View& view, const NextTier& noted, const NextTi
 
 Time DallyWaiting::note(const View& view, Plan& plan) {
   Time first = Time::never();
-  for (const OrderKey& key : jobs_) {
+  for (const OrderKey& key : jobs()) {
     State& state = states_[key.job];
     const NextTier noted = state.noted;
     const NextTier next = next_tier(view, key.job);
@@ -149,15 +176,17 @@ void DallyWaiting::State::fields(Archive& archive) {
 
 void DallyWaiting::fields(Archive& archive) {
   archive(timers_);
-  std::vector<OrderKey> keys(jobs_.begin(), jobs_.end());
-  archive.elements(keys, [&](OrderKey& key) {
+  merge();
+  archive.elements(jobs_, [&](OrderKey& key) {
     archive(key);
     archive.expect(!key.job.is_none());
+    archive.expect(!archive.reads() || jobs_.empty() || jobs_.back() < key);
     if (!archive.ok()) return;
-    archive(states_.grow_to(key.job));
-    states_[key.job].key = key;
+    State& state = states_.grow_to(key.job);
+    archive(state);
+    state.key = key;
+    state.waits = true;
   });
-  jobs_ = std::set<OrderKey>(keys.begin(), keys.end());
 }
 
 }  // namespace fairlead

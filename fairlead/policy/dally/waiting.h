@@ -6,9 +6,9 @@
 // the place causes to it and other jobs, with the present sharing of links. So it loses at most
 // twice the minimum (ours; the rule for renting before one buys, Karlin et al., 1988).
 //
-// Invariant: each waiting job is there once, in OrderKey order.
+// Invariant: each waiting job is in jobs() once, in OrderKey order.
 //
-// Cost: add, remove: O(log waiting); the others O(1) per job.
+// Cost: add, remove: O(1); the next call that goes over all jobs then sorts the added ones. The others O(1) per job.
 #pragma once
 
 #include "fairlead/policy/dally/order.h"
@@ -16,7 +16,7 @@
 #include "fairlead/policy/kit/crowding.h"
 
 #include <array>
-#include <set>
+#include <vector>
 
 namespace fairlead {
 
@@ -28,8 +28,8 @@ class DallyWaiting {
   DallyWaiting(const DallyOptions& options, const TierTable& tiers)
       : options_(options), tiers_(tiers), timers_(options.timers) {}
 
-  const std::set<OrderKey>& jobs() const { return jobs_; }
-  bool empty() const { return jobs_.empty(); }
+  const std::vector<OrderKey>& jobs();
+  bool empty() { return jobs().empty(); }
 
   // Adds a job that waits from now on. REQUIRES: it did not wait.
   void add(const View& view, const OrderKey& key);
@@ -40,7 +40,9 @@ class DallyWaiting {
   // Starts the jobs for which `start(job)` returns true, in order, and leaves the others.
   template <class Start>
   void start(const Start& start) {
-    std::erase_if(jobs_, [&](const OrderKey& key) { return start(key.job); });
+    merge();
+    std::erase_if(jobs_,
+                  [&](const OrderKey& key) { return !(states_[key.job].waits = !start(key.job)); });
   }
 
   // To be called before and after changes of a decision: updates the timers to now.
@@ -64,7 +66,8 @@ class DallyWaiting {
     Time at = Time::never();
   };
   struct State {
-    OrderKey key;                  // in jobs_, if it waits
+    OrderKey key;  // its last, in jobs() while it waits
+    bool waits = false;
     Time since;                    // when it last had GPUs, or arrived
     NextTier noted{.at = {-1}};    // as last noted
     DallyTimers::Timers patience;  // the shortest timers justified by its losses
@@ -72,6 +75,7 @@ class DallyWaiting {
     void fields(Archive& archive);
   };
 
+  void merge();
   Duration worth_waiting(const View& view, JobId job, DallyTier tier) const;
   DallyTimers::Timers timers_of(const View& view, JobId job) const;
   NextTier next_tier(const View& view, JobId job) const;
@@ -80,7 +84,9 @@ class DallyWaiting {
   const DallyOptions& options_;
   const TierTable& tiers_;
   DallyTimers timers_;
-  std::set<OrderKey> jobs_;
+  std::vector<OrderKey> jobs_;   // in order; may have jobs that were removed
+  std::vector<OrderKey> added_;  // since the last merge
+  bool has_removed_ = false;     // since the last merge
   IdVector<JobId, State> states_;
   std::array<DallyTimers::Timers, DallyTimers::kSizeClasses> now_{};
 };

@@ -124,10 +124,14 @@ class Fairlead : public Policy {
 
   struct Ranked {
     double speed = 1;  // on the mean GPU
+    double rank = 0;   // the value of a step for early finishes, 0 to 1; more: it is critical
     HadarBidder* bidder = nullptr;
+    UserId user;
+    std::uint32_t gang = 0;  // GPUs asked for
   };
 
   struct Ranking {
+    KeyOrder by_job;
     KeyOrder by_area;  // GPU-seconds of work left on the mean GPU
     std::vector<Ranked> unranked;
     std::vector<Ranked> rows;  // bidders in order of their work left
@@ -139,15 +143,16 @@ class Fairlead : public Policy {
   void expect(const View& view, const Plan& plan);
   void watch(const View& view);
   void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders, bool all);
+  void put_critical_first(const View& view, const Plan& plan, std::span<HadarBidder> bidders);
   void note_ranks(Plan& plan);
   void choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
                     bool all);
   void add_urgency(const View& view, const Plan& plan, bool all);
   std::uint32_t wanted_copies(const View& view, JobId job, double alone_s);
   void keep_quotas(const View& view, const Plan& plan, bool all);
-  double mean_speed(const View& view, const Plan& plan, JobId job);
+  double mean_speed(const View& view, const Plan& plan, JobId job, std::uint32_t kind);
   double left_s(const View& view, const HadarBidder& bidder) const;
-  double urgency(const View& view, JobId job);
+  double urgency(const Ranked& ranked);
   bool keeps_shares() const { return !std::isinf(options_.window_s); }
   bool starves(UserId user) const;
   // Returns true if the user is a window behind: its jobs take any GPUs they can get.
@@ -188,7 +193,7 @@ void Fairlead::decide(const View& view, Plan& plan) {
     expect(view, plan);  // newly arrived users are due GPUs, too
     rank(view, plan, bidders, all);
     if (all && options_.notes) note_ranks(plan);
-    if (all) critical_.put_first(view, plan, auction_.kinds(), bidders);
+    if (all) put_critical_first(view, plan, bidders);
     add_urgency(view, plan, all);
     choose_sizes(view, plan, bidders, all);
     keep_quotas(view, plan, all);
@@ -236,7 +241,8 @@ bool Fairlead::interrupts(const View& view, const Plan& plan, JobId job) {
   if (!keeps_shares()) return true;
   if (is_guess(view, job)) watch(view);
   const double left = left_s(view, {.job = job, .remaining = view.work.remaining(job)});
-  if (left <= round_s_ * mean_speed(view, plan, job)) return true;
+  const double speed = mean_speed(view, plan, job, auction_.kinds().row(view, job));
+  if (left <= round_s_ * speed) return true;
   expect(view, plan);
   return starves(view.jobs.user[job]);
 }
@@ -279,7 +285,7 @@ std::uint32_t Fairlead::wanted_copies(const View& view, JobId job, double alone_
   return copies_.wanted(view, job, alone_s, auction_.in_round());
 }
 
-// Sets the value of a step for early finishes, 0 to 1.
+// Sets the value of a step for early finishes.
 void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
                     bool all) {
   if (std::ranges::any_of(bidders, [&](const HadarBidder& b) { return is_guess(view, b.job); })) {
@@ -287,30 +293,40 @@ void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>
   }
   ranking_.unranked.clear();
   ranking_.by_area.clear();
-  for (HadarBidder& bidder : bidders) {
-    const double speed = mean_speed(view, plan, bidder.job);
+  ranking_.by_job.clear();
+  for (const HadarBidder& bidder : bidders) ranking_.by_job.add(bidder.job.row());
+  // If two jobs have equal work left, the first one in the table comes first.
+  for (const KeyOrder::Row& at : ranking_.by_job.rising()) {
+    HadarBidder& bidder = bidders[at.row];
+    const std::uint32_t gang = view.jobs.gpus[bidder.job];
+    const double speed = mean_speed(view, plan, bidder.job, bidder.kind);
     const double left = left_s(view, bidder);
-    ranking_.by_area.add(rising_key(left * view.jobs.gpus[bidder.job] / speed));
-    ranking_.unranked.push_back({speed, &bidder});
+    ranking_.by_area.add(rising_key(left * gang / speed));
+    ranking_.unranked.push_back(
+        {.speed = speed, .bidder = &bidder, .user = view.jobs.user[bidder.job], .gang = gang});
     if (all) bidder.copies = wanted_copies(view, bidder.job, left / speed);
   }
   ranking_.rows.clear();
-  const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
-    return bidders[a].job < bidders[b].job;
-  };
-  for (const KeyOrder::Row& at : ranking_.by_area.rising(is_before)) {
+  const auto count = static_cast<double>(bidders.size());
+  for (const KeyOrder::Row& at : ranking_.by_area.rising()) {
+    const auto before = static_cast<double>(ranking_.rows.size());
     ranking_.rows.push_back(ranking_.unranked[at.row]);
+    ranking_.rows.back().rank = (count - before) / count;
   }
-  const auto count = static_cast<double>(ranking_.rows.size());
-  for (std::size_t i = 0; i < ranking_.rows.size(); ++i) {
-    ranking_.rows[i].bidder->weight = (count - static_cast<double>(i)) / count;
-  }
+}
+
+void Fairlead::put_critical_first(const View& view, const Plan& plan,
+                                  std::span<HadarBidder> bidders) {
+  const auto critical = critical_.find(view, plan, auction_.kinds(), bidders);
+  if (critical.empty()) return;
+  for (const HadarCritical::Critical& first : critical) first.bidder->weight = first.weight;
+  for (Ranked& ranked : ranking_.rows) ranked.rank = std::max(ranked.rank, ranked.bidder->weight);
 }
 
 void Fairlead::note_ranks(Plan& plan) {
   ranks_.clear();
   for (const Ranked& ranked : ranking_.rows) {
-    ranks_.push_back({.job = ranked.bidder->job, .rank = ranked.bidder->weight});
+    ranks_.push_back({.job = ranked.bidder->job, .rank = ranked.rank});
   }
   notes_.note_jobs(ranks_, plan);
 }
@@ -321,18 +337,15 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
   copies_.clear();
   const std::uint32_t gpus = plan.free().capacity();
   for (const Ranked& ranked : ranking_.rows) {
+    const auto weigh = [&] { return positive(ranked.rank + urgency(ranked)) / ranked.speed; };
     HadarBidder& bidder = *ranked.bidder;
-    const UserId user = view.jobs.user[bidder.job];
-    const auto weigh = [&](double rank) {
-      return positive(rank + urgency(view, bidder.job)) / ranked.speed;
-    };
-    const double rank = std::exchange(bidder.weight, weigh(bidder.weight));
-    bidder.stays = options_.auction.resident && all && !is_late(user);
+    bidder.weight = weigh();
+    if (options_.auction.resident) bidder.stays = all && !is_late(ranked.user);
     if (!all || !copies_.any()) continue;
     copies_.offer(bidder, 0, bidder.weight);
     // Copies beyond all GPUs would get none.
-    for (std::uint32_t copy = 1; copy < bidder.copies && ahead_[user] < gpus; ++copy) {
-      copies_.offer(bidder, copy, weigh(rank));
+    for (std::uint32_t copy = 1; copy < bidder.copies && ahead_[ranked.user] < gpus; ++copy) {
+      copies_.offer(bidder, copy, weigh());
     }
   }
 }
@@ -347,13 +360,12 @@ void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<Hada
   const auto speed_of = [&](JobId job, std::uint32_t gang) {
     return has_room_for(view, job, gang) ? kinds.speeds(view, plan, job, gang).mean : 0;
   };
-  const auto kind_of = [&](JobId job) { return kinds.row(view, job); };
-  sizes_.choose(view.jobs, gpus, {kind_of, speed_of, kinds.revision()}, bidders);
+  sizes_.choose(view.jobs, gpus, {speed_of, kinds.revision()}, bidders);
 }
 
 // Returns the mean speed of the gang that the job asks for; 1 if that runs nowhere.
-double Fairlead::mean_speed(const View& view, const Plan& plan, JobId job) {
-  const double mean = auction_.kinds().speeds(view, plan, job, view.jobs.gpus[job]).mean;
+double Fairlead::mean_speed(const View& view, const Plan& plan, JobId job, std::uint32_t kind) {
+  const double mean = auction_.kinds().speeds(view, plan, job, kind, view.jobs.gpus[job]).mean;
   return mean > 0 ? mean : 1;
 }
 
@@ -367,14 +379,13 @@ double Fairlead::left_s(const View& view, const HadarBidder& bidder) const {
 
 // Returns how many windows the job's user is behind, with the jobs ahead of this one and half of
 // this one. To be called in order of the work left.
-double Fairlead::urgency(const View& view, JobId job) {
+double Fairlead::urgency(const Ranked& ranked) {
   constexpr double kLeast = 1e-3;
-  const UserId user = view.jobs.user[job];
-  const double gang = view.jobs.gpus[job];
-  const double ahead = std::exchange(ahead_[user], ahead_[user] + gang);
+  const double gang = ranked.gang;
+  const double ahead = std::exchange(ahead_[ranked.user], ahead_[ranked.user] + gang);
   if (!keeps_shares()) return 0;
-  const double due = std::max(kLeast, debts_.due(user));
-  return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s_) / (due * rank_s_);
+  const double due = std::max(kLeast, debts_.due(ranked.user));
+  return (debts_.behind_s(ranked.user) + (due - ahead - gang / 2) * round_s_) / (due * rank_s_);
 }
 
 // The first jobs of a group with a quota bid for as many GPUs as it has left, the others for none.

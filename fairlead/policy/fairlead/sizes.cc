@@ -13,7 +13,7 @@ void Sizes::choose(const Jobs& jobs, std::uint32_t gpus, const Speeds& speeds,
   steps_.clear();
   by_gain_.clear();
   for (std::uint32_t i = 0; i < bidders.size(); ++i) {
-    const std::span<const Size> sizes = sizes_of(jobs, bidders[i].job, gpus, speeds);
+    const std::span<const Size> sizes = sizes_of(jobs, bidders[i], gpus, speeds);
     if (sizes.empty()) continue;
     bidders[i].gpus = sizes.front().gpus;
     add_steps(sizes, bidders[i].weight * jobs.gpus[bidders[i].job], i);
@@ -33,11 +33,11 @@ void Sizes::choose(const Jobs& jobs, std::uint32_t gpus, const Speeds& speeds,
   }
 }
 
-std::span<const Sizes::Size> Sizes::sizes_of(const Jobs& jobs, JobId job, std::uint32_t gpus_max,
-                                             const Speeds& speeds) {
-  const std::uint32_t kind = speeds.kind_of(job);
-  if (kind >= hulls_.size()) hulls_.resize(std::size_t{kind} + 1);
-  Hull& hull = hulls_[kind];
+std::span<const Sizes::Size> Sizes::sizes_of(const Jobs& jobs, const HadarBidder& bidder,
+                                             std::uint32_t gpus_max, const Speeds& speeds) {
+  const JobId job = bidder.job;
+  if (bidder.kind >= hulls_.size()) hulls_.resize(std::size_t{bidder.kind} + 1);
+  Hull& hull = hulls_[bidder.kind];
   const std::uint32_t most = std::min(jobs.gpus_max[job], gpus_max);
   if (hull.most != most || hull.revision != speeds.revision) {
     hull.revision = speeds.revision;

@@ -26,8 +26,6 @@ namespace fairlead {
 class Sizes {
  public:
   struct Speeds {
-    // Returns the number of a job's kind. Jobs of a kind have equal limits of their gangs and equal speeds.
-    std::function<std::uint32_t(JobId job)> kind_of;
     // Returns the speed of a job on that many GPUs; 0: it does not run on them, or the speed is
     // unknown.
     std::function<double(JobId job, std::uint32_t gpus)> speed_of;
@@ -57,8 +55,8 @@ class Sizes {
     std::uint32_t to = 0;
   };
 
-  std::span<const Size> sizes_of(const Jobs& jobs, JobId job, std::uint32_t gpus_max,
-                                 const Speeds& speeds);
+  std::span<const Size> sizes_of(const Jobs& jobs, const HadarBidder& bidder,
+                                 std::uint32_t gpus_max, const Speeds& speeds);
   static void find_sizes(const Jobs& jobs, JobId job, std::uint32_t most, const Speeds& speeds,
                          std::vector<Size>& sizes);
   void add_steps(std::span<const Size> sizes, double weight, std::uint32_t bidder);

@@ -23,15 +23,15 @@ struct Market {
                        .task_gpus = task_gpus};
     jobs.add(spec, {});
     speed.push_back(speeds);
-    bidders.push_back({.job = job, .remaining = hours(1), .weight = weight, .gpus = 1});
+    bidders.push_back(
+        {.job = job, .kind = job.row(), .remaining = hours(1), .weight = weight, .gpus = 1});
   }
   std::vector<std::uint32_t> sizes(std::uint32_t gpus) {
-    const auto kind_of = [](JobId job) { return job.row(); };
     const auto speed_of = [&](JobId job, std::uint32_t size) {
       const auto at = speed[job.row()].find(size);
       return at == speed[job.row()].end() ? 0 : at->second;
     };
-    Sizes().choose(jobs, gpus, {kind_of, speed_of}, bidders);
+    Sizes().choose(jobs, gpus, {speed_of}, bidders);
     std::vector<std::uint32_t> sizes;
     for (const HadarBidder& bidder : bidders) sizes.push_back(bidder.gpus);
     return sizes;

@@ -41,10 +41,10 @@ Gang copy_by_speed(const View& view, JobId job, Gang present, std::uint32_t plac
 }
 
 // Returns the rates by tier of a new gang of that type; 0: it cannot run there.
-std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder,
+std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder, TypeMask types,
                                     const JobKinds::Speeds& speeds, GpuTypeId type) {
   std::array<double, kTiers> rates{};
-  if ((view.jobs.types[bidder.job] & type_bit(type)) == 0) return rates;
+  if ((types & type_bit(type)) == 0) return rates;
   // One more copy is whole on a node.
   const auto tiers = bidder.copy == 0 ? kTiers : static_cast<std::size_t>(Tier::kRack);
   for (auto tier = static_cast<std::size_t>(view.speed.best_tier(bidder.gpus)); tier < tiers;
@@ -141,6 +141,7 @@ void HadarAuction::collect_bidders(const View& view, const Plan& plan, bool all)
   const auto add = [&](JobId job) {
     // A job whose known work is done, but whose end is not reported yet, bids for its last moment.
     bidders_.push_back({.job = job,
+                        .kind = kinds_.row(view, job),
                         .remaining = std::max(view.work.remaining(job), milliseconds(1)),
                         .gpus = view.jobs.gpus[job]});
   };
@@ -156,27 +157,29 @@ void HadarAuction::collect_bids(const View& view, const Plan& plan, const Weigh&
   measure_reach(view, plan);
   weigh(bidders_, all);
   bids_.clear();
-  present_.gangs.clear();
+  sorting_.order.clear();
+  sorting_.offered.least = std::numeric_limits<double>::infinity();
+  sorting_.offered.most.clear();
+  sorting_.offered.most.resize(view.cluster.type_names.size());
+  present_.of.clear();
   present_.slices.clear();
   worths_.clear();
   // Bids point into both.
   worths_.reserve(bidders_.size() * view.cluster.type_names.size() * kTiers);
   std::size_t slices = 0;
   for (const HadarBidder& bidder : bidders_) {
-    present_.gangs.push_back(present_gang(view, plan, bidder));
-    slices += present_.gangs.back().size();
+    present_.of.push_back({present_gang(view, plan, bidder), plan.has_gang(bidder.job)});
+    slices += present_.of.back().gang.size();
   }
   present_.slices.reserve(slices);
   for (std::size_t i = 0; i < bidders_.size(); ++i) {
-    add_bid(view, plan, bidders_[i], present_.gangs[i]);
+    add_bid(view, plan, bidders_[i], present_.of[i]);
   }
   sort_bids();
 }
 
 // Sorts by falling worth per GPU.
 void HadarAuction::sort_bids() {
-  sorting_.order.clear();
-  for (const HadarBid& bid : bids_) sorting_.order.add(falling_key(bid.best() / bid.gpus));
   sorting_.bids.clear();
   const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
     return bids_[a].job < bids_[b].job;
@@ -203,9 +206,11 @@ Gang HadarAuction::present_gang(const View& view, const Plan& plan,
 }
 
 // Returns rate_on() the job's present gang.
-double HadarAuction::present_rate(const View& view, const Plan& plan, JobId job, Gang present) {
+double HadarAuction::present_rate(const View& view, const Plan& plan, const HadarBidder& bidder,
+                                  Gang present) {
   if (present.empty()) return 0;
-  const JobKinds::Speeds& speeds = kinds_.speeds(view, plan, job, gpus_of(present));
+  const JobKinds::Speeds& speeds =
+      kinds_.speeds(view, plan, bidder.job, bidder.kind, gpus_of(present));
   const Tier tier = view.cluster.tier_of(present);
   double slowest = std::numeric_limits<double>::infinity();
   for (Slice slice : present) {
@@ -215,31 +220,32 @@ double HadarAuction::present_rate(const View& view, const Plan& plan, JobId job,
 }
 
 void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder& bidder,
-                           Gang present) {
+                           const Present::Of& now) {
   const JobId job = bidder.job;
+  const Gang present = now.gang;
+  const JobKinds::Asked& asked = kinds_.asked(bidder.kind);
   const std::uint32_t gpus = bidder.gpus;
   TypeMask present_types = 0;
   for (Slice slice : present) present_types |= type_bit(view.cluster.node_type[slice.node]);
-  const double rate_there = present_rate(view, plan, job, present);
+  const double rate_there = present_rate(view, plan, bidder, present);
   HadarBid bid{.job = job,
                .gpus = gpus,
-               .task_gpus = view.jobs.task_gpus[job],
-               .closeness = view.jobs.closeness[job],
+               .task_gpus = asked.task_gpus,
+               .closeness = asked.closeness,
                .present = {},
                .present_masks = {},
                .present_worth = 0,
                .worth = {},
                .is_forked = bidder.copies > 1};
   const std::size_t first = worths_.size();
-  const JobKinds::Speeds& speeds = kinds_.speeds(view, plan, job, gpus);
+  const JobKinds::Speeds& speeds = kinds_.speeds(view, plan, job, bidder.kind, gpus);
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-    const std::array<double, kTiers> rates = rates_of(view, bidder, speeds, type);
+    const std::array<double, kTiers> rates = rates_of(view, bidder, asked.types, speeds, type);
     double best = 0;  // the best rate so far: jobs move on to closer tiers only
     for (std::size_t tier = 0; tier < kTiers; ++tier) {
       const double here = rates[tier];
       if (bid.task_gpus == 1 && gpus <= reach_[type][tier]) best = std::max(best, here);
-      const bool is_faster =
-          plan.has_gang(job) && present_types == type_bit(type) && here > rate_there;
+      const bool is_faster = now.runs && present_types == type_bit(type) && here > rate_there;
       const double saved_s =
           is_faster ? saved_by_moving_s(bidder, here) : -to_move_on_s(bidder, here, best);
       const bool is_bound =
@@ -249,7 +255,23 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
   }
   bid.worth = std::span(worths_).subspan(first);
   if (!present.empty()) add_present(view, plan, present, rate_there, bidder, bid);
+  note_offer(bid);
   bids_.push_back(bid);
+}
+
+// Adds the bid to the order of the bids and to the range of their worths.
+void HadarAuction::note_offer(const HadarBid& bid) {
+  double best = bid.present_worth;
+  for (GpuTypeId type : ids<GpuTypeId>(sorting_.offered.most.size())) {
+    double best_on = 0;
+    for (double worth : bid.worth.subspan(type.row() * kTiers, kTiers)) {
+      best_on = std::max(best_on, worth);
+      if (worth > 0) sorting_.offered.least = std::min(sorting_.offered.least, worth / bid.gpus);
+    }
+    sorting_.offered.most[type] = std::max(sorting_.offered.most[type], best_on / bid.gpus);
+    best = std::max(best, best_on);
+  }
+  sorting_.order.add(falling_key(best / bid.gpus));
 }
 
 void HadarAuction::add_present(const View& view, const Plan& plan, Gang present, double rate,
@@ -375,17 +397,9 @@ void HadarAuction::set_prices(const View& view) {
   ranges_.assign(view.cluster.type_names.size(), {});
   if (options_.prices == Prices::kNone) return prices_.set(ranges_, capacity_);
   // When idle, a quarter of the smallest worth of any bid: so every job buys.
-  double idle = std::numeric_limits<double>::infinity();
-  for (const HadarBid& bid : bids_) {
-    double least = std::numeric_limits<double>::infinity();
-    for (double worth : bid.worth) {
-      if (worth > 0) least = std::min(least, worth);
-    }
-    idle = std::min(idle, least / bid.gpus / 4);
-  }
+  const double idle = sorting_.offered.least / 4;
   for (GpuTypeId type : ids<GpuTypeId>(ranges_.size())) {
-    double full = 0;
-    for (const HadarBid& bid : bids_) full = std::max(full, bid.best_on(type) / bid.gpus);
+    double full = sorting_.offered.most[type];
     // DEVIATION: a full type costs the bid of the first job that gets none, not the highest bid of
     // any job: at that price only the first job in order would buy the last GPUs.
     if (options_.prices == Prices::kClearing) full = std::min(full, clearing_.price(type));

@@ -44,7 +44,8 @@ namespace fairlead {
 // A job that bids.
 struct HadarBidder {
   JobId job;
-  Duration remaining;      // at speed 1
+  std::uint32_t kind = 0;  // JobKinds::row() of the job
+  Duration remaining{};    // at speed 1
   double weight = 0;       // worth of progress at speed 1 of one GPU; 0: it gets no GPUs
   std::uint32_t gpus = 0;  // size of the gang that it bids for: its request, or set by the policy
   bool stays = false;      // a resident that bids among its own types only for its own GPUs
@@ -111,13 +112,23 @@ class HadarAuction {
   void fields(Archive& archive);
 
  private:
+  // The worths of new gangs per GPU in all bids.
+  struct Offered {
+    double least = 0;                    // above 0; infinity: there is none
+    IdVector<GpuTypeId, double> most{};  // by type
+  };
   struct Sorting {
     KeyOrder order;  // by falling worth per GPU
     std::vector<HadarBid> bids;
+    Offered offered;
   };
   // The present gangs of the bidders, and the slices that the bids point to.
   struct Present {
-    std::vector<Gang> gangs;
+    struct Of {
+      Gang gang;
+      bool runs = false;  // it has a gang in the plan
+    };
+    std::vector<Of> of;  // by bidder
     std::vector<Slice> slices;
   };
 
@@ -126,10 +137,12 @@ class HadarAuction {
   void collect_bidders(const View& view, const Plan& plan, bool all);
   void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
   Gang present_gang(const View& view, const Plan& plan, const HadarBidder& bidder) const;
-  void add_bid(const View& view, const Plan& plan, const HadarBidder& bidder, Gang present);
-  double present_rate(const View& view, const Plan& plan, JobId job, Gang present);
+  void add_bid(const View& view, const Plan& plan, const HadarBidder& bidder,
+               const Present::Of& now);
+  double present_rate(const View& view, const Plan& plan, const HadarBidder& bidder, Gang present);
   void add_present(const View& view, const Plan& plan, Gang present, double rate,
                    const HadarBidder& bidder, HadarBid& bid);
+  void note_offer(const HadarBid& bid);
   void sort_bids();
   void measure_reach(const View& view, const Plan& plan);
   double worth(const View& view, const HadarBidder& bidder, double rate, double saved_s) const;

@@ -32,11 +32,11 @@ void HadarCritical::collect(const View& view, const Plan& plan, JobKinds& kinds,
   alone_s_.clear();
   for (const HadarBidder& bidder : bidders) {
     const std::uint32_t gpus = view.jobs.gpus[bidder.job];
-    const JobKinds::Speeds& speeds = kinds.speeds(view, plan, bidder.job, gpus);
+    const JobKinds::Speeds& speeds = kinds.speeds(view, plan, bidder.job, bidder.kind, gpus);
     const Tier tier = view.speed.best_tier(gpus);
     double fastest = 0;
     for (GpuTypeId type : ids<GpuTypeId>(types)) {
-      const bool can_run = (view.jobs.types[bidder.job] & type_bit(type)) != 0 &&
+      const bool can_run = (kinds.asked(bidder.kind).types & type_bit(type)) != 0 &&
                            gpus <= everything_.gpus[type.row()];
       const double rate = can_run ? bidder.copies * speeds.rate(type, tier) : 0;
       everything_.rate.push_back(rate);
@@ -65,18 +65,20 @@ void HadarCritical::hear(const View& view) {
   if (std::ranges::any_of(view.news, arrives)) arrivals_.hear(view.now);
 }
 
-void HadarCritical::put_first(const View& view, const Plan& plan, JobKinds& kinds,
-                              std::vector<HadarBidder>& bidders) {
-  if (fraction_ >= 1 || bidders.empty()) return;
+std::span<const HadarCritical::Critical> HadarCritical::find(const View& view, const Plan& plan,
+                                                             JobKinds& kinds,
+                                                             std::span<HadarBidder> bidders) {
+  critical_.clear();
+  if (fraction_ >= 1 || bidders.empty()) return critical_;
   collect(view, plan, kinds, bidders);
   const auto jobs_go_on_arriving = [&](double time_s) {
     return arrivals_.go_on(view.now, Duration{std::llround(1000 * kLull * time_s)});
   };
   // This mostly decides without the linear program.
-  if (jobs_go_on_arriving(least_time_s())) return;
+  if (jobs_go_on_arriving(least_time_s())) return critical_;
   const Result<Shares> shares = raise_level(everything_);
   FL_CHECK(shares.has_value(), "{}", shares.error().message);
-  if (!(shares->objective > 0) || jobs_go_on_arriving(1 / shares->objective)) return;
+  if (!(shares->objective > 0) || jobs_go_on_arriving(1 / shares->objective)) return critical_;
   parts_.clear();
   for (std::size_t i = 0; i < bidders.size(); ++i) {
     const double ahead = plan.has_gang(bidders[i].job) ? kAhead : 0;
@@ -85,14 +87,14 @@ void HadarCritical::put_first(const View& view, const Plan& plan, JobKinds& kind
   std::ranges::stable_sort(parts_, std::greater<>(), &Part::alone);
   // At most half of the GPUs, so that the other jobs do not pay all of it.
   std::uint32_t left = view.cluster.gpus / 2;
-  const double most = std::ranges::max(bidders, {}, &HadarBidder::weight).weight;
   for (const Part& part : parts_) {
-    if (part.alone <= fraction_) return;
+    if (part.alone <= fraction_) break;
     const std::uint32_t gpus = view.jobs.gpus[part.bidder->job];
     if (gpus > left) continue;
     left -= gpus;
-    part.bidder->weight = most * (1 + part.alone);
+    critical_.push_back({part.bidder, 1 + part.alone});
   }
+  return critical_;
 }
 
 }  // namespace fairlead

@@ -5,7 +5,7 @@
 // goes before all others. This stops while jobs keep arriving: new jobs fill GPUs beside the long
 // ones, and would wait for them if those went first.
 //
-// put_first: O(bidders log bidders) and a linear program of bidders x types. The others: O(news).
+// find: O(bidders log bidders) and a linear program of bidders x types. The others: O(news).
 #pragma once
 
 #include "fairlead/policy/hadar/arrivals.h"
@@ -25,9 +25,14 @@ class HadarCritical {
 
   // To be called in every decision.
   void hear(const View& view);
-  // Gives critical jobs more weight than all others. REQUIRES: all jobs bid.
-  void put_first(const View& view, const Plan& plan, JobKinds& kinds,
-                 std::vector<HadarBidder>& bidders);
+  // A bidder, and the weight that puts it first.
+  struct Critical {
+    HadarBidder* bidder = nullptr;
+    double weight = 1;  // in multiples of the largest weight of all bidders
+  };
+  // Returns the critical jobs. Valid until the next call. REQUIRES: all jobs bid.
+  std::span<const Critical> find(const View& view, const Plan& plan, JobKinds& kinds,
+                                 std::span<HadarBidder> bidders);
 
   void fields(Archive& archive) { archive(arrivals_); }
 
@@ -47,6 +52,7 @@ class HadarCritical {
   ShareProblem everything_;      // to do all present work soonest
   std::vector<double> alone_s_;  // by bidder: time left on its fastest type, with all its copies
   std::vector<Part> parts_;
+  std::vector<Critical> critical_;
 };
 
 }  // namespace fairlead

@@ -42,6 +42,7 @@ class Hadar : public Policy {
 
  private:
   void weigh(const View& view, std::vector<HadarBidder>& bidders) const;
+  void put_critical_first(const View& view, const Plan& plan, std::span<HadarBidder> bidders);
 
   const Utility utility_;
   HadarAuction auction_;
@@ -52,7 +53,7 @@ void Hadar::decide(const View& view, Plan& plan) {
   critical_.hear(view);
   const auto weigh_all = [&](std::vector<HadarBidder>& bidders, bool all) {
     weigh(view, bidders);
-    if (all) critical_.put_first(view, plan, auction_.kinds(), bidders);
+    if (all) put_critical_first(view, plan, bidders);
   };
   auction_.decide(view, plan, weigh_all, [](JobId) { return true; });
 }
@@ -82,6 +83,13 @@ void Hadar::weigh(const View& view, std::vector<HadarBidder>& bidders) const {
         break;
     }
   }
+}
+
+void Hadar::put_critical_first(const View& view, const Plan& plan, std::span<HadarBidder> bidders) {
+  const auto critical = critical_.find(view, plan, auction_.kinds(), bidders);
+  if (critical.empty()) return;
+  const double most = std::ranges::max(bidders, {}, &HadarBidder::weight).weight;
+  for (const HadarCritical::Critical& first : critical) first.bidder->weight = most * first.weight;
 }
 
 void Hadar::fields(Archive& archive) { archive(auction_, critical_); }

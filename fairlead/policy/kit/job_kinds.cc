@@ -49,16 +49,19 @@ std::uint32_t JobKinds::row(const View& view, JobId job) {
                 .gpus_min = view.jobs.gpus_min[job],
                 .gpus_max = view.jobs.gpus_max[job],
                 .task_gpus = view.jobs.task_gpus[job],
-                .required = view.jobs.closeness[job].required,
+                .closeness = view.jobs.closeness[job].bits(),
                 .limited = limits_sizes(view.jobs, job) ? view.jobs.limits->kind_of(job) : 0};
   const auto [found, is_new] = rows_.try_emplace(key, next);
-  if (is_new) speeds_.emplace_back();
+  if (is_new) {
+    speeds_.emplace_back();
+    asked_.push_back({key.types, key.task_gpus, view.jobs.closeness[job]});
+  }
   return row_[job] = found->second;
 }
 
 const JobKinds::Speeds& JobKinds::speeds(const View& view, const Plan& plan, JobId job,
-                                         std::uint32_t gpus) {
-  std::vector<Speeds>& kind = speeds_[row(view, job)];
+                                         std::uint32_t row, std::uint32_t gpus) {
+  std::vector<Speeds>& kind = speeds_[row];
   const auto found = std::ranges::find(kind, gpus, &Speeds::gpus);
   if (found != kind.end()) return *found;
   return kind.emplace_back(measured(view, plan, job, gpus));

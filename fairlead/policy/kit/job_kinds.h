@@ -31,12 +31,25 @@ class JobKinds {
     }
   };
 
+  // The request of each job of a kind.
+  struct Asked {
+    TypeMask types = 0;
+    std::uint32_t task_gpus = 0;
+    Closeness closeness{};
+  };
+
   // Forgets speeds that changed. To be called first in each decision.
   void update(const View& view, const Plan& plan);
   // Returns the number of the job's kind. Numbers rise from 0 and stay.
   std::uint32_t row(const View& view, JobId job);
+  const Asked& asked(std::uint32_t row) const { return asked_[row]; }
   // Returns the speeds of jobs of that kind on gangs of that size. Valid until the next call.
-  const Speeds& speeds(const View& view, const Plan& plan, JobId job, std::uint32_t gpus);
+  const Speeds& speeds(const View& view, const Plan& plan, JobId job, std::uint32_t gpus) {
+    return speeds(view, plan, job, row(view, job), gpus);
+  }
+  // The same with row(job), where the caller has it.
+  const Speeds& speeds(const View& view, const Plan& plan, JobId job, std::uint32_t row,
+                       std::uint32_t gpus);
   // Rises with each change of speeds.
   std::uint64_t revision() const { return revision_; }
 
@@ -47,8 +60,8 @@ class JobKinds {
     std::uint32_t gpus_min = 0;
     std::uint32_t gpus_max = 0;
     std::uint32_t task_gpus = 0;
-    Level required = kAnywhere;
-    std::uint32_t limited = 0;  // TaskLimits::kind_of() an elastic job
+    std::uint32_t closeness = 0;  // Closeness::bits()
+    std::uint32_t limited = 0;    // TaskLimits::kind_of() an elastic job
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
@@ -56,6 +69,7 @@ class JobKinds {
   std::map<Key, std::uint32_t> rows_;
   IdVector<JobId, std::uint32_t> row_;
   std::vector<std::vector<Speeds>> speeds_;  // by kind
+  std::vector<Asked> asked_;                 // by kind
   ChangedSpeeds changed_;
   std::uint64_t revision_ = 0;
 };

@@ -108,10 +108,18 @@ TypeMask Preemption::claim(std::uint32_t gpus, TypeMask types) {
   return claimed;
 }
 
-void Preemption::carry_out(const PlacementOf& placement_of, const View& view, Plan& plan) {
+void Preemption::carry_out(const PlacementOf& placement_of, const View& view, Plan& plan,
+                           bool jobs_return) {
   for (JobId job : victims_) plan.stop(job, StopCause::kPriority);
+  const auto returns = [&](const Chosen& chosen) {
+    return jobs_return && place_back_on(view, plan, chosen.key.job, chosen.gpus, chosen.claim);
+  };
+  for (const Chosen& chosen : chosen_) {
+    if (placement_of(chosen.level).scheme == Placement::Scheme::kCount) returns(chosen);
+  }
   for (const Chosen& chosen : chosen_) {
     const JobId job = chosen.key.job;
+    if (plan.has_gang(job) || returns(chosen)) continue;
     const Placement placement = placement_of(chosen.level);
     if (place(placement, view.cluster, plan, job, chosen.gpus, chosen.claim)) continue;
     if (chosen.claim != chosen.types) {
@@ -119,6 +127,15 @@ void Preemption::carry_out(const PlacementOf& placement_of, const View& view, Pl
     }
   }
   for (JobId job : victims_) place_back(view.jobs, plan, job);
+}
+
+bool place_back_on(const View& view, Plan& plan, JobId job, std::uint32_t gpus, TypeMask types) {
+  const Gang last = view.jobs.last_gang(job);
+  const auto is_of_types = [&](Slice slice) {
+    return (types & type_bit(view.cluster.node_type[slice.node])) != 0;
+  };
+  return gpus_of(last) == gpus && std::ranges::all_of(last, is_of_types) &&
+         place_back(view.jobs, plan, job);
 }
 
 }  // namespace fairlead

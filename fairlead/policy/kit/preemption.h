@@ -6,7 +6,9 @@
 // is skipped. Then carry_out() edits the plan:
 //
 //  1. Running jobs that were not kept (victims) are stopped.
-//  2. Chosen jobs are placed, in order, on the GPU types that the choice assumed if possible.
+//  2. Chosen jobs are placed, in order, on the GPU types that the choice assumed if possible. If jobs return, a job
+//     gets its last gang if that is free and of these types; under placement count all such jobs come before the
+//     others, so that none takes another's gang.
 //     With a placement other than count some may find no place (fragmentation); they go on waiting.
 //  3. Each victim gets its gang back if that is still free, in order, so that no useful GPU idles:
 //     its stop is undone and costs nothing. The policy then offers the remaining GPUs to all
@@ -63,9 +65,10 @@ class Preemption {
 
   // Returns the placement of the jobs of a level.
   using PlacementOf = std::function<Placement(std::uint32_t level)>;
-  void carry_out(const PlacementOf& placement_of, const View& view, Plan& plan);
-  void carry_out(Placement placement, const View& view, Plan& plan) {
-    carry_out([placement](std::uint32_t) { return placement; }, view, plan);
+  void carry_out(const PlacementOf& placement_of, const View& view, Plan& plan,
+                 bool jobs_return = false);
+  void carry_out(Placement placement, const View& view, Plan& plan, bool jobs_return) {
+    carry_out([placement](std::uint32_t) { return placement; }, view, plan, jobs_return);
   }
 
   // In order. After carry_out, Plan::has_gang is true for the jobs that run.
@@ -83,5 +86,9 @@ class Preemption {
   std::vector<JobId> victims_;
   std::vector<Chosen> chosen_;
 };
+
+// Gives the job its last gang, if that has so many GPUs, all of these types, and they are free. Returns false, without a
+// change, if not. O(slices). REQUIRES: as place_back().
+bool place_back_on(const View& view, Plan& plan, JobId job, std::uint32_t gpus, TypeMask types);
 
 }  // namespace fairlead

@@ -17,8 +17,8 @@ void PriorityPolicy::decide(const View& view, Plan& plan) {
   if (running_.size() > 2 * view.running.size() + 64) drop_ended(plan);
   if (waiting_.empty()) return;
 
-  const bool all_fit =
-      view.cluster.type_names.size() == 1 && waiting_.gpus() <= std::int64_t{plan.free().total()};
+  const bool all_fit = view.cluster.type_names.size() == 1 &&
+                       waiting_.gpus() <= std::int64_t{plan.free().total()} && !any_returns(view);
   if (all_fit) {
     preemption_.clear();
     start_fitting(view, plan);
@@ -43,6 +43,14 @@ void PriorityPolicy::apply_news(const View& view) {
     if (begins_to_wait(event.kind)) wait(view, newcomer(view, event.job));
     if (ends_job(event.kind)) waiting_.erase(event.job);
   }
+}
+
+// Returns true if a waiting job has a gang to return to.
+bool PriorityPolicy::any_returns(const View& view) const {
+  bool any = false;
+  if (!returns_) return any;
+  waiting_.for_each([&](const OrderKey& key) { any |= !view.jobs.last_gang(key.job).empty(); });
+  return any;
 }
 
 OrderKey PriorityPolicy::newcomer(const View& view, JobId job) {
@@ -110,7 +118,7 @@ void PriorityPolicy::choose(const View& view, const Plan& plan) {
 }
 
 void PriorityPolicy::carry_out(const View& view, Plan& plan) {
-  preemption_.carry_out(placement_, view, plan);
+  preemption_.carry_out(placement_, view, plan, returns_);
   for (const Running& each : running_) {
     if (!plan.has_gang(each.order.job)) wait(view, each.order);
   }
@@ -123,9 +131,14 @@ void PriorityPolicy::carry_out(const View& view, Plan& plan) {
 
 void PriorityPolicy::start_fitting(const View& view, Plan& plan) {
   waiting_.unblock();
-  fairlead::start_fitting(
-      waiting_, [&](std::uint32_t) { return placement_; }, view, plan,
-      [&](const OrderKey& key, std::uint32_t) { start(view, key); });
+  const auto has_place = [&](const ClassQueue::Class& next) {
+    const JobId job = next.head().job;
+    return (returns_ && place_back_on(view, plan, job, next.gpus(), next.types())) ||
+           place(placement_, view.cluster, plan, job, next.gpus(), next.types());
+  };
+  const auto never = [](const ClassQueue::Class&) { return false; };
+  start_waiting(waiting_, never, plan, has_place,
+                [&](const OrderKey& key, std::uint32_t) { start(view, key); });
 }
 
 void PriorityPolicy::fields(Archive& archive) {

@@ -33,9 +33,9 @@ enum class TieOrder : std::uint8_t {
 class PriorityPolicy : public Policy {
  public:
   // `quantum`: while jobs wait, the order is checked again at every multiple of it; zero: only when
-  // jobs come or go.
-  PriorityPolicy(Placement placement, TieOrder ties, Duration quantum)
-      : placement_(placement), ties_(ties), quantum_(quantum) {
+  // jobs come or go. `returns`: a job first tries the gang of its last run.
+  PriorityPolicy(Placement placement, TieOrder ties, Duration quantum, bool returns = false)
+      : placement_(placement), ties_(ties), quantum_(quantum), returns_(returns) {
     set_traits(std::make_shared<const PlacementTraits>(
         PlacementTraits{.placement = placement, .round = quantum}));
   }
@@ -61,6 +61,7 @@ class PriorityPolicy : public Policy {
   };
 
   void apply_news(const View& view);
+  bool any_returns(const View& view) const;
   OrderKey newcomer(const View& view, JobId job);
   void wait(const View& view, const OrderKey& key);
   void start(const View& view, const OrderKey& key);
@@ -74,6 +75,7 @@ class PriorityPolicy : public Policy {
   const Placement placement_;
   const TieOrder ties_;
   const Duration quantum_;
+  const bool returns_;
 
   ClassQueue waiting_;
   std::vector<Running> running_;  // may include jobs that have ended

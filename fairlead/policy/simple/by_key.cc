@@ -1,7 +1,8 @@
 // The policies that keep jobs in the order of one key: sjf, smallest, srsf, srtf and las.
 //
 // sjf does not preempt: the first waiting job without room blocks all behind it. The others preempt. las
-// also checks the order at every quantum, so that equal jobs take turns.
+// also checks the order at every quantum, so that equal jobs take turns. There most stopped jobs run again soon, so they
+// return to their last gangs if they can: it saves their migrations.
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/kit/priority_policy.h"
 #include "fairlead/policy/kit/queue_policy.h"
@@ -31,12 +32,13 @@ struct Order {
   WorkNeeded work{};
   TieOrder ties = TieOrder::kByArrival;
   Duration quantum{};
+  bool returns = false;  // jobs to their last gangs
 };
 
 class Preempting : public PriorityPolicy {
  public:
   Preempting(const Order& order, Placement placement)
-      : PriorityPolicy(placement, order.ties, order.quantum), order_(order) {}
+      : PriorityPolicy(placement, order.ties, order.quantum, order.returns), order_(order) {}
 
   std::string_view name() const override { return order_.name; }
   Needs needs() const override { return {.work = order_.work}; }
@@ -138,7 +140,8 @@ const PolicyEntry kLas = {
           return make<Preempting>(
               {.name = kLas.name,
                .key = options.choice("attained", {attained_gpu_ms, attained_ms}),
-               .quantum = options.duration("quantum_s")},
+               .quantum = options.duration("quantum_s"),
+               .returns = true},
               options);
         },
     .traits = [](const PolicyOptions& options) { return placement_traits(options, "quantum_s"); }};
