@@ -98,7 +98,8 @@ TEST_F(ToolsTest, ConvertsATableOfAnyHeaderAndHidesItsNames) {
   const std::string mapped =
       "trace convert log.csv --columns user=Owner,submit=Queued,duration=Ran --unit ms -o -";
   EXPECT_EQ(fairlead(mapped).out,
-            "job,user,model,gpus,submit_s,duration_s\n9,ann,,8,60,1.501\n7,bob,,1,0,0.01\n");
+            "job,user,model,gpus,submit_s,duration_s\n9,ann,,8,1769842860,1.501\n"
+            "7,bob,,1,1769842800,0.01\n");
   EXPECT_EQ(fairlead(mapped + " --anonymise --from 2026-01-31T07:00:30").out,
             "job,user,model,gpus,submit_s,duration_s\nj1,u1,,8,60,1.501\n");
   const Ended refused = fairlead("trace convert log.csv --columns user=Ovner -o jobs.csv");
