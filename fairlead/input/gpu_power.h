@@ -1,4 +1,4 @@
-// The electrical power of GPU types: data/gpu_types.yaml.
+// The electrical power of GPU types: data/gpu_power.yaml.
 //
 //   power: [{name: H100, busy_w: 700, idle_w: 71.8, source: where they are published}]
 #pragma once

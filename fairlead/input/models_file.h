@@ -62,7 +62,6 @@ Result<SpeedTable> read_measured_table(ByteSource& source);
 //
 //   source: where the factors come from
 //   types: [{name: V100, factor: 0.3, source: default: the table's, estimated: how, if it was}]
-//   power: the table of gpu_power.h
 GpuFactors builtin_gpu_factors();
 Result<GpuFactors> parse_gpu_types_yaml(std::string_view text, std::string_view file);
 

@@ -20,9 +20,16 @@ struct JobSums {
   std::int64_t finished = 0;
   double jct_ms = 0;
   double queued_ms = 0;
-  double energy_kwh = 0;
-  double price = 0;
 };
+
+// Adds a figure of each job to its user's; a user without a job has 0. REQUIRES: a job without a record has 0.
+void sum_by_user(const IdVector<JobId, double>& of_job, const IdVector<JobId, UserId>& user_of,
+                 std::vector<UserSummary>& users, std::optional<double> UserSummary::*figure) {
+  for (UserSummary& user : users) user.*figure = 0;
+  for (JobId job : ids<JobId>(of_job.size())) {
+    if (of_job[job] > 0) *(users[user_of[job].row()].*figure) += of_job[job];
+  }
+}
 
 }  // namespace
 
@@ -108,8 +115,6 @@ void Metrics::sum_users(Summary& summary, const RunFacts& facts) const {
   for (JobId job : ids<JobId>(jobs_.size())) {
     if (jobs_.status[job] == JobStatus::kUnseen) continue;
     JobSums& sum = sums[jobs_.user[job]];
-    if (facts.costs.energy_kwh.has(job)) sum.energy_kwh += facts.costs.energy_kwh[job];
-    if (facts.costs.price.has(job)) sum.price += facts.costs.price[job];
     sum.work_ms += reference_ms(jobs_.done(job)) * jobs_.gpus[job];
     if (contended_work_ms_.has(job)) {
       const double work_ms = contended_work_ms_[job] * jobs_.gpus[job];
@@ -139,13 +144,15 @@ void Metrics::sum_users(Summary& summary, const RunFacts& facts) const {
     user.contended_useful_gpu_hours = gpu_hours(totals.contended_useful_ms);
     user.contended_effective_gpu_hours = gpu_hours(sum.contended_effective_ms);
     user.contended_work_gpu_hours = gpu_hours(sum.contended_work_ms);
-    if (facts.costs.total.energy_jobs_kwh) user.energy_kwh = sum.energy_kwh;
-    if (facts.costs.total.jobs) user.cost = sum.price;
     if (totals.bounded_ftf_max > 0) user.bounded_ftf_max = totals.bounded_ftf_max;
     if (sum.finished == 0) continue;
     user.jct_avg_s = sum.jct_ms / static_cast<double>(sum.finished) / 1000.0;
     user.queue_avg_s = sum.queued_ms / static_cast<double>(sum.finished) / 1000.0;
   }
+  const GpuCosts& costs = facts.costs;
+  if (costs.total.energy_jobs_kwh)
+    sum_by_user(costs.energy_kwh, jobs_.user, summary.users, &UserSummary::energy_kwh);
+  if (costs.total.jobs) sum_by_user(costs.price, jobs_.user, summary.users, &UserSummary::cost);
   double contended = 0;
   for (const UserSummary& user : summary.users) contended += user.contended_work_gpu_hours;
   if (contended <= 0) return;
