@@ -35,12 +35,11 @@ def run(command, **options):
     return subprocess.run(command, capture_output=True, check=True, **options).stdout
 
 
-def flags_of(entry):
-    """Returns the flags of a compile command: all but the compiler, its launcher, the source and the output."""
+def compiler_of(entry):
+    """Returns the compiler and its flags: a compile command without a launcher, the source and the output."""
     words = shlex.split(entry["command"])
-    compiler = next(i for i, word in enumerate(words) if "clang" in pathlib.Path(word).name)
-    words = words[compiler + 1:words.index("-o")]
-    return tuple(words)
+    first = next(i for i, word in enumerate(words) if "clang" in pathlib.Path(word).name)
+    return tuple(words[first:words.index("-o")])
 
 
 def own_names(source):
@@ -53,15 +52,15 @@ def own_names(source):
 
 
 def batches(build):
-    """Returns pairs of flags and sources, tests excepted. The sources of a pair are of one module."""
+    """Returns pairs of a compiler with its flags and sources, tests excepted. The sources of a pair are of one module."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"])
         if path.is_relative_to(ROOT / "fairlead") and not path.stem.endswith("_test"):
             module = path.relative_to(ROOT / "fairlead").parts[0]
-            found.setdefault((module, flags_of(entry)), []).append(path)
+            found.setdefault((module, compiler_of(entry)), []).append(path)
     result = []
-    for (_, flags), sources in sorted(found.items()):
+    for (_, compiler), sources in sorted(found.items()):
         open_batches = []  # pairs of sources and their own names
         for source in sorted(sources):
             own = own_names(source)
@@ -71,7 +70,7 @@ def batches(build):
                 open_batches.append(batch)
             batch[0].append(source)
             batch[1].update(own)
-        result += [(flags, batch) for batch, _ in open_batches]
+        result += [(compiler, batch) for batch, _ in open_batches]
     return result
 
 
@@ -90,21 +89,21 @@ class Analysis:
         self.numbers = itertools.count()
         self.analysed = 0
 
-    def findings(self, flags, sources):
-        """Returns the findings of sources that are compiled with the same flags; none if they are clean."""
+    def findings(self, compiler, sources):
+        """Returns the findings of sources that are compiled in the same way; none if they are clean."""
         text = b"".join(b'#line 1 "%s"\n' % os.fsencode(path.relative_to(ROOT)) + path.read_bytes() for path in sources)
         unit = sources[0]
         if len(sources) > 1:
             unit = self.folder / f"batch_{next(self.numbers)}.cc"
             unit.write_bytes(text)
         try:
-            stamp = CACHE / hashlib.sha256(self.common + text + self.preprocessed(flags, unit)).hexdigest()
+            stamp = CACHE / hashlib.sha256(self.common + text + self.preprocessed(compiler, unit)).hexdigest()
         except subprocess.CalledProcessError as failure:
             return failure.stderr.decode()
         if stamp.exists() and not self.every:
             stamp.touch()  # the oldest stamps may be deleted
             return ""
-        result = subprocess.run([self.program, "--quiet", f"--config-file={ROOT}/.clang-tidy", unit, "--", *flags],
+        result = subprocess.run([self.program, "--quiet", f"--config-file={ROOT}/.clang-tidy", unit, "--", *compiler[1:]],
                                 capture_output=True, text=True, cwd=ROOT)
         found = ""
         if result.returncode == 0:
@@ -113,14 +112,14 @@ class Analysis:
             found = result.stdout + result.stderr
         else:
             half = len(sources) // 2
-            found = self.findings(flags, sources[:half]) + self.findings(flags, sources[half:])
+            found = self.findings(compiler, sources[:half]) + self.findings(compiler, sources[half:])
         if not found:
             stamp.touch()
         return found
 
-    def preprocessed(self, flags, unit):
+    def preprocessed(self, compiler, unit):
         """Returns what the compiler reads, without comments, blank lines and the name of the project's folder."""
-        return run(["clang++-14", *flags, "-E", "-P", unit]).replace(os.fsencode(ROOT), b"")
+        return run([*compiler, "-E", "-P", unit]).replace(os.fsencode(ROOT), b"")
 
 
 def main():
@@ -134,7 +133,7 @@ def main():
     work = batches(arguments.build)
     failed = False
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        tasks = [pool.submit(analysis.findings, flags, sources) for flags, sources in work]
+        tasks = [pool.submit(analysis.findings, compiler, sources) for compiler, sources in work]
         for task in concurrent.futures.as_completed(tasks):
             if findings := task.result():
                 failed = True
