@@ -41,8 +41,11 @@ class DallyWaiting {
   template <class Start>
   void start(const Start& start) {
     merge();
-    std::erase_if(jobs_,
-                  [&](const OrderKey& key) { return !(states_[key.job].waits = !start(key.job)); });
+    std::erase_if(jobs_, [&](const OrderKey& key) {
+      const bool has_started = start(key.job);
+      states_[key.job].waits = !has_started;
+      return has_started;
+    });
   }
 
   // To be called before and after changes of a decision: updates the timers to now.
