@@ -91,7 +91,7 @@ class ExperimentReader {
 };
 
 Result<Experiment> ExperimentReader::read_all() {
-  FL_TRY(root_.expect_keys({"title", "source", "question", "setup", "cluster", "workload",
+  FL_TRY(root_.expect_keys({"title", "source", "question", "setup", "misses", "cluster", "workload",
                             "iterations", "policies", "seeds", "kind", "until_h", "quantum_s",
                             "settings", "cases", "claims", "measures"}));
   FL_TRY(read_words());
@@ -151,6 +151,7 @@ Status ExperimentReader::read_words() {
   FL_TRY(read(root_, "title", experiment_.title));
   FL_TRY(read(root_, "source", experiment_.source));
   FL_TRY(read(root_, "question", experiment_.question));
+  FL_TRY(read(root_, "misses", experiment_.misses));
   return read(root_, "setup", experiment_.setup);
 }
 

@@ -6,6 +6,7 @@
 //   source: where it was published       # required
 //   question: one or two sentences       # required
 //   setup: our choices, if the publication gives no value
+//   misses: why expected values are missed, and which run shows the cause
 //   cluster: slides                      # as --cluster; required here or in every case
 //   workload: {...}                      # see workload.h
 //   iterations: {...}                    # instead of workload; see iterations.h
@@ -139,6 +140,7 @@ struct Experiment {
   std::string source;
   std::string question;
   std::string setup;
+  std::string misses;
   std::int64_t seeds = 1;
   ClaimKind kind = ClaimKind::kTarget;  // default of its claims
   double until_h = 0;                   // 0: to the end

@@ -351,6 +351,7 @@ void add_section(std::string& page, const ExperimentResult& result) {
     }
     for (const std::string& reason : reasons(result)) page += fmt::format("- {}\n", reason);
   }
+  if (!experiment.misses.empty()) page += fmt::format("\nMissed: {}\n", experiment.misses);
   const Cells measures = measure_rows(result);
   if (measures.empty()) return;
   if (!claims.empty()) page += "\nAll runs:\n\n";

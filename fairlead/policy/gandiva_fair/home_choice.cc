@@ -43,11 +43,15 @@ Home HomeChoice::find(const View& view, JobId job) {
   std::uint32_t largest = 0;
   for (GpuTypeId type : types_) {
     largest = std::max(largest, largest_of(view, job, type));
-    const Home home = is_for_several(view, job, type) ? find_slices(view, job, type_bit(type))
-                                                      : Home{.node = find_node(view, job, type)};
+    const Home home = find_on(view, job, type);
     if (!home.is_none()) return home;
   }
   return gpus <= largest ? Home() : find_slices(view, job, view.jobs.types[job]);
+}
+
+Home HomeChoice::find_on(const View& view, JobId job, GpuTypeId type) {
+  if (is_for_several(view, job, type)) return find_slices(view, job, type_bit(type));
+  return {.node = find_node(view, job, type)};
 }
 
 // Returns true if the job is too large for each idle node of the type.
@@ -131,7 +135,7 @@ void HomeChoice::order_types(const View& view, JobId job) {
 // Returns the rank of a type. First the types where the user keeps less than its entitlement, the
 // fastest first; then types with spare GPUs, the fastest first; then the type where the user keeps
 // the least per entitlement.
-double HomeChoice::score(const View& view, JobId job, GpuTypeId type) const {
+double HomeChoice::score(const View& view, JobId job, GpuTypeId type) {
   constexpr double kFirst = 2e9;
   constexpr double kSecond = 1e9;
   const UserId user = view.jobs.user[job];
@@ -139,7 +143,7 @@ double HomeChoice::score(const View& view, JobId job, GpuTypeId type) const {
   const double due = accounts_.due().traded(user, type);
   const auto kept = static_cast<double>(accounts_.due().kept(user, type));
   if (due - kept >= gpus / 2.0) return kFirst + speed_on(view, job, type);
-  if (!homes_.spare(type, gpus).is_none()) return kSecond + speed_on(view, job, type);
+  if (!find_spare(view, job, type).is_none()) return kSecond + speed_on(view, job, type);
   return due / (kept + gpus);
 }
 
@@ -179,10 +183,20 @@ void HomeChoice::list_least_loaded(const View& view, JobId job, GpuTypeId type) 
   });
 }
 
+Home HomeChoice::find_spare(const View& view, JobId job, GpuTypeId type) {
+  if (is_for_several(view, job, type)) {
+    if (!take_close(view, job, type_bit(type), true)) return {};
+    return {.slices = slices_};
+  }
+  const NodeId node = homes_.spare(type, view.jobs.gpus[job]);
+  if (node.is_none() || !fits_when_idle(view, job, node)) return {};
+  return {.node = node};
+}
+
 // --- Several nodes ----------------------------------------------------------------------------
 
 Home HomeChoice::find_slices(const View& view, JobId job, TypeMask types) {
-  if (!take_close(view, job, types)) return {};
+  if (!take_close(view, job, types, false)) return {};
   if (const Homes::Spread* alike = find_alike(view, job, types)) slices_ = alike->slices;
   return {.slices = slices_};
 }
@@ -192,13 +206,15 @@ double HomeChoice::busy_time(NodeId node) const {
 }
 
 // Takes GPUs as near each other as the job asks; false if there are not enough.
-bool HomeChoice::take_close(const View& view, JobId job, TypeMask types) {
-  return any_section(view.cluster, view.jobs.closeness[job],
-                     [&](NodeRange section) { return take_least_busy(view, job, types, section); });
+bool HomeChoice::take_close(const View& view, JobId job, TypeMask types, bool only_spare) {
+  return any_section(view.cluster, view.jobs.closeness[job], [&](NodeRange section) {
+    return take_least_busy(view, job, types, only_spare, section);
+  });
 }
 
-// Fills slices_; false if there are not enough GPUs in the range.
-bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, NodeRange range) {
+// Fills slices_, if `only_spare` with GPUs that no kept job needs; false if there are not enough in the range.
+bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, bool only_spare,
+                                 NodeRange range) {
   candidates_.clear();
   for (std::uint32_t row = range.begin; row < range.end; ++row) {
     const NodeId node(row);
@@ -211,8 +227,9 @@ bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, No
   busiest_ = 0;
   std::uint32_t left = view.jobs.gpus[job];
   for (const Ranked& candidate : candidates_) {
-    const std::uint32_t whole =
-        usable_of(view, job, candidate.node, homes_.node(candidate.node).gpus);
+    const Homes::Node& books = homes_.node(candidate.node);
+    const std::uint32_t gpus = only_spare ? books.spare() : books.gpus;
+    const std::uint32_t whole = usable_of(view, job, candidate.node, gpus);
     const std::uint32_t take = std::min(left, whole);
     if (take == 0 || !homes_.has_room(candidate.node, take)) continue;
     slices_.push_back({candidate.node, static_cast<std::uint16_t>(take)});

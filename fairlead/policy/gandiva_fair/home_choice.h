@@ -31,12 +31,14 @@ class HomeChoice {
   // Returns a home on the best type that has room; on several types only if none has enough; or
   // none. A pinned job returns to its last home, even if that has no room. REQUIRES: the job is kept nowhere.
   Home find(const View& view, JobId job);
-  // Returns a node of the type for a job that fits there, or none.
-  NodeId find_node(const View& view, JobId job, GpuTypeId type);
+  // Returns a home on the type: a node, slices if the job is too large for each node, or none.
+  Home find_on(const View& view, JobId job, GpuTypeId type);
   // Returns slices of the least loaded nodes of these types, whole tasks on each, or none. Other
   // spread jobs count double, because nothing runs beside them. The nodes of another such job are
   // preferred if they have hardly more load. The job then counts on the type of the first slice.
   Home find_slices(const View& view, JobId job, TypeMask types);
+  // Returns a home of the type on GPUs that no kept job needs, near each other as the job asks; or none.
+  Home find_spare(const View& view, JobId job, GpuTypeId type);
   // Returns true if the nodes that are up would have room for the job if they were empty.
   bool fits_when_empty(const View& view, JobId job) const;
 
@@ -47,13 +49,15 @@ class HomeChoice {
     NodeId node;
   };
 
+  NodeId find_node(const View& view, JobId job, GpuTypeId type);
   Home last_home(const View& view, JobId job);
   void order_types(const View& view, JobId job);
-  double score(const View& view, JobId job, GpuTypeId type) const;
+  double score(const View& view, JobId job, GpuTypeId type);
   void list_least_loaded(const View& view, JobId job, GpuTypeId type);
   bool is_for_several(const View& view, JobId job, GpuTypeId type) const;
-  bool take_close(const View& view, JobId job, TypeMask types);
-  bool take_least_busy(const View& view, JobId job, TypeMask types, NodeRange range);
+  bool take_close(const View& view, JobId job, TypeMask types, bool only_spare);
+  bool take_least_busy(const View& view, JobId job, TypeMask types, bool only_spare,
+                       NodeRange range);
   const Homes::Spread* find_alike(const View& view, JobId job, TypeMask types) const;
   double busy_time(NodeId node) const;
 

@@ -72,6 +72,8 @@ class Homes {
     bool is_contended = false;  // wanted > gpus
 
     std::uint32_t usable() const { return is_down ? 0 : gpus; }
+    // Returns its GPUs that no kept job needs.
+    std::uint32_t spare() const { return usable() - std::min(usable(), wanted); }
     void fields(Archive& archive) { archive(is_down, gpus, wanted, load, queue, spreads); }
   };
   struct Spread {

@@ -36,7 +36,8 @@ Move Matching::best_match(const View& view, UserId user) {
       if (from != to) improve(view, user, from, to, best);
     }
   }
-  return best.move;
+  if (best.job.is_none()) return {};
+  return {best.job, choice_.find_on(view, best.job, best.to)};
 }
 
 // Replaces the best move by one between these types if that gains more.
@@ -45,15 +46,11 @@ void Matching::improve(const View& view, UserId user, GpuTypeId from, GpuTypeId 
   constexpr int kLooks = 32;  // jobs
   JobId job = homes_.first_kept(user, from);
   for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = homes_.next_kept(job)) {
-    if (!cool_down_.may_move(view, job) || homes_.of(job).is_spread()) continue;
-    const std::uint32_t gpus = view.jobs.gpus[job];
-    const bool can_run =
-        (view.jobs.types[job] & type_bit(to)) != 0 && gpus <= view.cluster.type_node_gpus_max[to];
-    if (!can_run) continue;
-    const double gain = gain_of(view, job, to) - 2 * gain_ * gpus;
+    if (!cool_down_.may_move(view, job)) continue;
+    if ((view.jobs.types[job] & type_bit(to)) == 0) continue;
+    const double gain = gain_of(view, job, to) - 2 * gain_ * view.jobs.gpus[job];
     if (gain <= best.gain) continue;
-    const NodeId node = choice_.find_node(view, job, to);
-    if (!node.is_none()) best = {{job, {.node = node}}, gain};
+    if (!choice_.find_on(view, job, to).is_none()) best = {job, to, gain};
   }
 }
 
@@ -65,10 +62,9 @@ double Matching::gain_of(const View& view, JobId job, GpuTypeId to) const {
   const std::int64_t gpus = view.jobs.gpus[job];
   const double speed_from = speed_on(view, job, from);
   const double speed_to = speed_on(view, job, to);
-  // On a node where all jobs fit it runs all the time, whatever its user is entitled to.
-  const double lost = homes_.node(homes_.of(job).node).is_contended
-                          ? usable(user, from, 0) - usable(user, from, -gpus)
-                          : static_cast<double>(gpus);
+  // It runs all the time where all jobs fit, whatever its user is entitled to.
+  const double lost = runs_always(job) ? static_cast<double>(gpus)
+                                       : usable(user, from, 0) - usable(user, from, -gpus);
   const double won = usable(user, to, gpus) - usable(user, to, 0);
   return (won * speed_to - lost * speed_from) / std::min(speed_from, speed_to);
 }
@@ -94,37 +90,43 @@ double Matching::usable(UserId user, GpuTypeId type, std::int64_t more) const {
 
 // --- To GPUs that no job wants ----------------------------------------------------------------
 
-Move Matching::to_spare(const View& view, UserId user) const {
+Move Matching::to_spare(const View& view, UserId user) {
   constexpr int kLooks = 8;  // jobs of one type
   for (GpuTypeId from : ids<GpuTypeId>(homes_.types())) {
     JobId job = homes_.first_kept(user, from);
     for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = homes_.next_kept(job)) {
-      const NodeId node = find_spare(view, job);
-      if (!node.is_none()) return {job, {.node = node}};
+      const Home home = find_spare(view, job);
+      if (!home.is_none()) return {job, home};
     }
   }
   return {};
 }
 
-// Returns a node of another type with spare GPUs, if the job gets more done there or its model was
-// not tried there; else none.
-NodeId Matching::find_spare(const View& view, JobId job) const {
+// Returns a home on spare GPUs of another type, if the job gets more done there or its model was not
+// tried there; else none.
+Home Matching::find_spare(const View& view, JobId job) {
   constexpr double kWorthAMove = 1.1;
   const Homes::Residence& residence = homes_.of(job);
-  if (residence.is_spread() || !cool_down_.may_move(view, job)) return {};
+  if (!cool_down_.may_move(view, job)) return {};
   const std::uint32_t gpus = view.jobs.gpus[job];
   const double fraction =
-      homes_.node(residence.node).is_contended
-          ? accounts_.due().of_job(view.jobs.user[job], residence.type, gpus) / gpus
-          : 1;
+      runs_always(job) ? 1
+                       : accounts_.due().of_job(view.jobs.user[job], residence.type, gpus) / gpus;
   const double here = std::min(1.0, fraction) * speed_on(view, job, residence.type);
   for (GpuTypeId to : ids<GpuTypeId>(homes_.types())) {
     if (to == residence.type || (view.jobs.types[job] & type_bit(to)) == 0) continue;
     if (view.speed.is_tried(job, to) && speed_on(view, job, to) < kWorthAMove * here) continue;
-    const NodeId node = homes_.spare(to, gpus);
-    if (!node.is_none() && fits_when_idle(view, job, node)) return node;
+    const Home home = choice_.find_spare(view, job, to);
+    if (!home.is_none()) return home;
   }
   return {};
+}
+
+// Returns whether all jobs of its home fit there.
+bool Matching::runs_always(JobId job) const {
+  const auto has_room_for_all = [&](NodeId node) { return !homes_.node(node).is_contended; };
+  if (!homes_.of(job).is_spread()) return has_room_for_all(homes_.of(job).node);
+  return std::ranges::all_of(homes_.spread(job).slices, has_room_for_all, &Slice::node);
 }
 
 }  // namespace fairlead

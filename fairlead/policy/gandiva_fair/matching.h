@@ -26,8 +26,10 @@ class Matching {
   void match(const View& view, const CarryOut& carry_out);
 
  private:
+  // A move of the job to the type; no job: none.
   struct Candidate {
-    Move move{};
+    JobId job;
+    GpuTypeId to;
     double gain = 0;
   };
 
@@ -36,8 +38,9 @@ class Matching {
   double gain_of(const View& view, JobId job, GpuTypeId to) const;
   double spare(UserId user) const;
   double usable(UserId user, GpuTypeId type, std::int64_t more) const;
-  Move to_spare(const View& view, UserId user) const;
-  NodeId find_spare(const View& view, JobId job) const;
+  Move to_spare(const View& view, UserId user);
+  Home find_spare(const View& view, JobId job);
+  bool runs_always(JobId job) const;
 
   const double gain_;
   const Homes& homes_;

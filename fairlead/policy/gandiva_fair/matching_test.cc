@@ -12,9 +12,9 @@ const UserId kBen(1);
 const GpuTypeId kFast(0);
 const GpuTypeId kSlow(1);
 
-// A node of four V100 and one of four K80, on which V100 are three times as fast.
+// V100 and K80 on nodes of four, one of each by default. V100 are three times as fast.
 struct TwoTypes : Town {
-  TwoTypes() : Town("1xV100:4,1xK80:4", {1, 1}) {}
+  explicit TwoTypes(std::string_view shorthand = "1xV100:4,1xK80:4") : Town(shorthand, {1, 1}) {}
 
   // Sets these rates per GPU for the user's jobs.
   void learn_types(JobId job, double fast = 3, double slow = 1) {
@@ -78,6 +78,46 @@ TEST(Matching, MovesOneJobOfAUserToFasterGpusThatNoJobWants) {
   town.learn_types(JobId(0));
   town.match(100);
   EXPECT_EQ(town.kept(kAnn, kFast), 1);
+}
+
+// Two nodes of each type: a gang of eight runs on two nodes.
+struct WideGangs : TwoTypes {
+  WideGangs() : TwoTypes("2xV100:4,2xK80:4") {}
+
+  static std::vector<Slice> nodes(std::size_t first) {
+    return {{NodeId(first), 4}, {NodeId(first + 1), 4}};
+  }
+  JobId spread_on_slow(UserId user) {
+    const JobId job = spread(user, nodes(2));
+    learn_on(job, nodes(0), 3);
+    learn_on(job, nodes(2), 1);
+    return job;
+  }
+};
+
+TEST(Matching, MovesAGangOfSeveralNodesToFasterGpusThatNoJobWants) {
+  WideGangs town;
+  const JobId job = town.spread_on_slow(kAnn);
+  town.match(100);
+  EXPECT_EQ(town.kept(kAnn, kFast), 8);
+  EXPECT_EQ(town.homes.spread(job).slices, WideGangs::nodes(0));
+}
+
+TEST(Matching, MovesAGangOfSeveralNodesToTheTypeWhereTheUserKeepsLessThanItIsEntitledTo) {
+  // Ann is due half of the fast GPUs, on which its gang has more than on all slow ones.
+  WideGangs town;
+  const JobId job = town.spread_on_slow(kAnn);
+  for (std::size_t node : {0, 1}) town.keep(kBen, 4, node);
+  town.match();
+  EXPECT_EQ(town.homes.spread(job).slices, WideGangs::nodes(0));
+}
+
+TEST(Matching, LeavesAGangOfSeveralNodesIfAnotherJobWantsAFasterGpu) {
+  WideGangs town;
+  town.spread_on_slow(kAnn);
+  town.keep(kBen, 1, 1);
+  town.match(100);
+  EXPECT_EQ(town.kept(kAnn, kFast), 0);
 }
 
 TEST(Matching, TriesATypeOnWhichTheSpeedIsNotKnown) {

@@ -154,8 +154,12 @@ struct Town : Books {
   // Measures the rate of the job's user on GPUs of the node; takes ten seconds.
   void learn(JobId job, std::size_t node, double rate) {
     const Slice slice = {NodeId(node), static_cast<std::uint16_t>(jobs.gpus[job])};
-    speed.on_run_begin(job, {&slice, 1}, Rate::of(rate));
-    speed.on_start(job, {&slice, 1}, {});
+    learn_on(job, {&slice, 1}, rate);
+  }
+  // Measures it on these GPUs.
+  void learn_on(JobId job, std::span<const Slice> gpus, double rate) {
+    speed.on_run_begin(job, gpus, Rate::of(rate));
+    speed.on_start(job, gpus, {});
     wait(seconds(10));
     speed.on_run_end(job);
   }
