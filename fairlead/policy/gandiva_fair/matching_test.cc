@@ -107,7 +107,7 @@ TEST(Matching, MovesAGangOfSeveralNodesToTheTypeWhereTheUserKeepsLessThanItIsEnt
   // Ann is due half of the fast GPUs, on which its gang has more than on all slow ones.
   WideGangs town;
   const JobId job = town.spread_on_slow(kAnn);
-  for (std::size_t node : {0, 1}) town.keep(kBen, 4, node);
+  for (std::size_t node = 0; node < 2; ++node) town.keep(kBen, 4, node);
   town.match();
   EXPECT_EQ(town.homes.spread(job).slices, WideGangs::nodes(0));
 }
