@@ -51,10 +51,12 @@ void add_speeds(const Summary& summary, std::vector<AssumedLine>& lines) {
     lines.push_back({"speeds", std::move(text), jobs, is_above_1_percent(jobs, summary.jobs_read)});
   };
   if (summary.models_unknown > 0) {
-    add("1 on every GPU: the table of models does not have theirs", summary.models_unknown);
+    add("1 on every GPU: the table of models does not have theirs (else: --set "
+        "unknown_speed=generic)",
+        summary.models_unknown);
   }
   if (const std::int64_t jobs = summary.assumed.jobs_without_model; jobs > 0) {
-    add("1 on every GPU: they name no model", jobs);
+    add("1 on every GPU: they name no model (else: --set unknown_speed=generic)", jobs);
   }
   std::vector<AssumedSpeed> speeds = summary.assumed.speeds;
   std::ranges::stable_sort(speeds, std::ranges::greater(), &AssumedSpeed::jobs);

@@ -136,6 +136,26 @@ class SpeedBuilder {
       profile_of_[model] = static_cast<std::uint32_t>(speed_.models_.size());
       speed_.models_.push_back(resolve(*profile));
     }
+    if (unknown_.rule == UnknownSpeed::kGeneric) resolve_generic();
+  }
+
+  // Resolves a model with the factors of GPU types, if a job has no other profile.
+  void resolve_generic() {
+    const auto has_none = [&](ModelId model) {
+      return model.is_none() || profile_of_[model] == Speed::kNoProfile;
+    };
+    if (std::ranges::none_of(workload_.jobs.model, has_none)) return;
+    ModelProfile generic{.name = "any other model"};
+    for (const std::string& type : cluster_.type_names) {
+      const GpuFactor* const found = unknown_.factors.find(type);
+      if (found == nullptr) continue;
+      generic.rates.push_back({.gpu_type = type,
+                               .rows = {{.consolidated = found->factor}},
+                               .estimated = "by the table of GPU types"});
+    }
+    if (generic.rates.empty()) return;
+    generic_ = static_cast<std::uint32_t>(speed_.models_.size());
+    speed_.models_.push_back(resolve(generic));
   }
 
   Resolved resolve(const ModelProfile& profile) const {
@@ -288,12 +308,13 @@ class SpeedBuilder {
         known, name);
   }
 
-  // Returns the row of the job's profile. Counts named models without a profile.
+  // Returns the row of the job's profile, or of the generic one if there is one. Counts named models without a profile.
   std::uint32_t profile_row(JobId job) {
     const ModelId model = workload_.jobs.model[job];
-    if (model.is_none()) return Speed::kNoProfile;
-    if (profile_of_[model] == Speed::kNoProfile) ++speed_.models_unknown_;
-    return profile_of_[model];
+    const std::uint32_t row = model.is_none() ? Speed::kNoProfile : profile_of_[model];
+    if (row != Speed::kNoProfile) return row;
+    if (!model.is_none() && generic_ == Speed::kNoProfile) ++speed_.models_unknown_;
+    return generic_;
   }
 
   std::uint32_t numbered(const Speed::Reference& reference) {
@@ -426,6 +447,7 @@ class SpeedBuilder {
   // Jobs by row of speed_.models_ and type.
   std::map<std::pair<std::uint32_t, std::size_t>, std::int64_t> assumed_;
   IdVector<ModelId, std::uint32_t> profile_of_;
+  std::uint32_t generic_ = Speed::kNoProfile;  // row of the profile of all models without one
   std::map<Speed::Reference, std::uint32_t> numbers_;
   Speed speed_;
 };

@@ -102,6 +102,20 @@ TEST(UnknownSpeed, IsScaledFromTheNearestTypeWhereAsked) {
   EXPECT_EQ(world.speed->assumed().at(0).as, "3 times that on V100, by the table of GPU types");
 }
 
+TEST(UnknownSpeed, OfAModelWithoutARowIsThatOfTheTableOfGpuTypesWhereAsked) {
+  const World world("1xV100:4,1xA100:4", UnknownSpeed::kGeneric, {{"none"}, {""}, {"none", "A100"}},
+                    "V100");
+  ASSERT_EQ(world.error(), "");
+  for (std::size_t job : {std::size_t{0}, std::size_t{1}}) {
+    EXPECT_EQ(world.rate(job, 0), 1);
+    EXPECT_EQ(world.rate(job, 1), 3);
+  }
+  EXPECT_NEAR(world.rate(2, 0), 1 / 3.0, 1e-6);
+  EXPECT_EQ(world.speed->models_unknown(), 0);
+  EXPECT_EQ(world.speed->assumed().at(0).model, "any other model");
+  EXPECT_EQ(World("1xV100:4,1xA100:4", UnknownSpeed::kError, {{"none"}}).rate(0, 1), 1);
+}
+
 TEST(UnknownSpeed, IsRefusedWhereTheTableOfGpuTypesDoesNotHaveIt) {
   const World world("1xV100:4,1xTPU:4", UnknownSpeed::kGeneric, {{"m"}});
   EXPECT_EQ(world.error(),

@@ -211,7 +211,8 @@ constexpr Setting kSettings[] = {
     {"unknown_speed", "error, generic, slowest or 1",
      "speed of a model on a GPU type without a row in the table, if a job needs it: an error "
      "(error); scaled by the table of GPU types (generic); the model's slowest known speed "
-     "(slowest); the speed on the reference type (1) (default: error)",
+     "(slowest); the speed on the reference type (1) (default: error); generic also gives the "
+     "factors of that table to models that the table of models lacks, which else have speed 1",
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"error", "generic", "slowest", "1"}, s.unknown_speed);
      }},

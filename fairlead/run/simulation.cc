@@ -80,7 +80,9 @@ Assumptions assumptions(const SimulationInputs& inputs, const Workload& workload
   const bool several = has_several_products(inputs.cluster);
   for (JobId job : ids<JobId>(workload.jobs.size())) {
     if (several && workload.reference_types[job].empty()) ++assumed.reference_jobs;
-    if (several && workload.jobs.model[job].is_none()) ++assumed.jobs_without_model;
+    if (several && workload.jobs.model[job].is_none() && speed.profile(job) == nullptr) {
+      ++assumed.jobs_without_model;
+    }
   }
   return assumed;
 }

@@ -11,7 +11,7 @@ runs, to the byte of their journals.
 from fairlead._checkpoint import checkpoint
 from fairlead._core import Plan, Trace, View
 from fairlead._errors import Error, InputError, RunError
-from fairlead._run import Comparison, Run, bounds, compare, policies, replay, simulate, sweep, what_if
+from fairlead._run import Comparison, Run, bounds, compare, load, policies, replay, simulate, sweep, what_if
 from fairlead._table import Table
 from fairlead._trace import TraceLike, trace
 from fairlead.policy import Policy
@@ -20,4 +20,5 @@ from fairlead._core import version as _version
 
 __version__ = _version()
 __all__ = ["Comparison", "Error", "InputError", "Plan", "Policy", "Run", "RunError", "Table", "Trace", "TraceLike",
-           "View", "bounds", "checkpoint", "compare", "policies", "replay", "simulate", "sweep", "trace", "what_if", "workloads"]
+           "View", "bounds", "checkpoint", "compare", "load", "policies", "replay", "simulate", "sweep", "trace", "what_if",
+           "workloads"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
@@ -9,15 +10,17 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import weakref
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from html import escape
 from typing import Any, Iterator, Mapping, Sequence, Union
 
 from fairlead import _core
 from fairlead._errors import InputError, RunError
+from fairlead._saved import SavedRun
 from fairlead._table import Table
 from fairlead._trace import TraceLike, trace as trace_of
 from fairlead.policy import Policy
@@ -60,9 +63,9 @@ class Report:
 
 
 class Run:
-    """The result of a simulation. Tables are computed at their first use."""
+    """The result of a simulation. Tables are computed at their first use. Pickles have all results and the journal."""
 
-    def __init__(self, finished: _core.FinishedRun, folder: pathlib.Path) -> None:
+    def __init__(self, finished: _core.FinishedRun | SavedRun, folder: pathlib.Path) -> None:
         self._finished = finished
         self._folder = folder  # contains the journal; deleted with the run
         self._is_written = False
@@ -137,18 +140,38 @@ class Run:
 
     def _written(self) -> pathlib.Path:
         with self._lock:
-            if not self._is_written:
+            if not self._is_written and isinstance(self._finished, _core.FinishedRun):
                 self._finished.save(str(self._folder))
                 self._is_written = True
             return self._folder
 
     def __reduce__(self) -> Any:
-        raise TypeError("a Run cannot be pickled: save() it, or take its tables and its summary")
+        archive = io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w:gz") as files:
+            files.add(self._written(), arcname=".")
+        return _unpickled, (archive.getvalue(),)
 
     def __repr__(self) -> str:
         jct = self.summary.get("jct_avg_s")
         return (f"<fairlead.Run of {self.summary['policy']} on {self.summary['cluster']}: {self.summary['jobs_read']} jobs"
                 f"{'' if jct is None else f', mean JCT {jct:.0f} s'}>")
+
+
+def load(folder: str | os.PathLike[str]) -> Run:
+    """Returns the run whose results Run.save() or `fairlead simulate --out` wrote. Numbers of its tables have six decimals,
+    as in the files. Raises InputError if there is none."""
+    source = pathlib.Path(folder)
+    SavedRun(source)  # checks the folder
+    copy = pathlib.Path(tempfile.mkdtemp(prefix="fairlead-"))
+    shutil.copytree(source, copy, dirs_exist_ok=True)
+    return Run(SavedRun(copy), copy)
+
+
+def _unpickled(archive: bytes) -> Run:
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="fairlead-"))
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    return Run(SavedRun(folder), folder)
 
 
 def simulate(cluster: str | os.PathLike[str], trace: TraceLike, policy: PolicyLike = "fairlead", *, seed: int = 0,
@@ -226,9 +249,6 @@ class Comparison(Mapping[str, Run]):
 
         return pandas.DataFrame(self.rows).set_index("run")
 
-    def __reduce__(self) -> Any:
-        raise TypeError("a Comparison cannot be pickled: take its rows")
-
     def __repr__(self) -> str:
         rows = [["run", *_FIGURES]] + [[str(row["run"]), *(_text(row[name]) for name in _FIGURES)] for row in self.rows]
         widths = [max(map(len, column)) for column in zip(*rows)]
@@ -252,18 +272,25 @@ def _label(policy: PolicyLike) -> str:
 
 def compare(cluster: str | os.PathLike[str], trace: TraceLike, policies: Sequence[PolicyLike], *, seed: int = 0,
             until_s: float | None = None, progress: bool | None = None, workers: int | None = None,
-            **settings: Any) -> Comparison:
+            executor: Executor | None = None, **settings: Any) -> Comparison:
     """Simulates the same jobs under several policies. Built-in ones run on `workers` threads (default: as many as there
-    are processors), policies in Python one after the other. progress: whether a line shows the progress (default: in
-    terminals and notebooks)."""
+    are processors), policies in Python one after the other. With `executor`, each run is a task of this
+    concurrent.futures.Executor, also in other processes or on other machines (the clients of Dask and Ray have one); the
+    trace and policies must then be picklable. progress: whether a line shows the progress (default: in terminals and
+    notebooks)."""
     if isinstance(policies, (str, Policy)):
         raise InputError("policies: expected a list, as in [\"fifo\", \"las\"]")
     labels = [_label(policy) for policy in policies]
     repeated = {label for label in labels if labels.count(label) > 1}
     if repeated:
         raise InputError(f"policies: two have the name {sorted(repeated)[0]}")
-    jobs = trace_of(trace)
     line = _Progress(len(labels), progress)
+    if executor is not None:
+        if isinstance(trace, _core.Trace):
+            raise InputError("trace: a Trace cannot be sent to an executor; give a path, a DataFrame or a dict of columns")
+        tasks = [executor.submit(simulate, cluster, trace, policy, seed=seed, until_s=until_s, **settings) for policy in policies]
+        return Comparison(dict(zip(labels, _results(tasks, line))))
+    jobs = trace_of(trace)
 
     def one(policy: PolicyLike) -> Run:
         run = simulate(cluster, jobs, policy, seed=seed, until_s=until_s, **settings)
@@ -278,6 +305,19 @@ def compare(cluster: str | os.PathLike[str], trace: TraceLike, policies: Sequenc
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _results(tasks: list[Future[Run]], line: _Progress) -> list[Run]:
+    """Waits for the tasks. If one fails, cancels the others and raises its exception."""
+    try:
+        for task in as_completed(tasks):
+            task.result()
+            line.one_more()
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        raise
+    return [task.result() for task in tasks]
 
 
 def sweep(cluster: str | os.PathLike[str], trace: TraceLike, policy: str, options: Mapping[str, Sequence[Any]],

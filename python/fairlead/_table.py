@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterator
 
 from fairlead import _core
+from fairlead._saved import Columns
 
 
 class Table:
@@ -14,7 +15,7 @@ class Table:
     `pyarrow.table(table)`, `duckdb.sql("from table")`.
     """
 
-    def __init__(self, table: _core.Table) -> None:
+    def __init__(self, table: _core.Table | Columns) -> None:
         self._table = table
 
     @property

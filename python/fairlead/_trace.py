@@ -11,7 +11,7 @@ from typing import Any, Iterable, Mapping, Union
 from fairlead import _core
 from fairlead._errors import InputError
 
-#: A path to a trace file of any known format; a DataFrame (pandas, polars, pyarrow); a dict of columns; a list of
+#: A path to a trace file of any known format, or to a Parquet file (pyarrow must be installed); a DataFrame (pandas, polars, pyarrow); a dict of columns; a list of
 #: dicts, one for each job; or a Trace.
 TraceLike = Union[str, "os.PathLike[str]", _core.Trace, Mapping[str, Any], Iterable[Mapping[str, Any]], Any]
 
@@ -31,10 +31,20 @@ def trace(jobs: TraceLike, name: str = "jobs") -> _core.Trace:
     if isinstance(jobs, _core.Trace):
         return jobs
     if isinstance(jobs, (str, os.PathLike)):
-        return _core.read_trace(os.fspath(jobs))
+        path = os.fspath(jobs)
+        return trace(_parquet(path), name) if path.endswith(".parquet") else _core.read_trace(path)
     columns = _columns(jobs)
     _check_names(columns)
     return _core.trace_of(name, {column: _values(column, values) for column, values in columns.items()})
+
+
+def _parquet(path: str) -> Any:
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.read_table(path)
+    except (OSError, pyarrow.ArrowInvalid) as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _columns(jobs: Any) -> dict[str, list[Any]]:

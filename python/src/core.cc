@@ -43,10 +43,10 @@ void raise_if_failed(const Status& status) {
 }
 
 // The columns of jobs.csv.
-Table jobs_table(const Metrics& metrics) {
+Table jobs_table(const Metrics& metrics, const GpuCosts& costs) {
   Texts job, user, model, gpu_types, status;
   std::vector<std::int64_t> gpus, preemptions, migrations;
-  std::vector<double> submit, start, finish, jct, queue;
+  std::vector<double> submit, start, finish, jct, queue, energy, cost;
   JobResult row;
   for (JobId id : ids<JobId>(metrics.jobs().size())) {
     if (metrics.jobs().status[id] == JobStatus::kUnseen) continue;
@@ -64,27 +64,32 @@ Table jobs_table(const Metrics& metrics) {
     preemptions.push_back(row.preemptions);
     migrations.push_back(row.migrations);
     status.add(row.status);
+    energy.push_back(costs.energy_kwh.has(id) ? costs.energy_kwh[id] : 0);
+    cost.push_back(costs.price.has(id) ? costs.price[id] : 0);
   }
-  return {{{"job", std::move(job)},
-           {"user", std::move(user)},
-           {"model", std::move(model)},
-           {"gpus", std::move(gpus)},
-           {"submit_s", std::move(submit)},
-           {"start_s", std::move(start)},
-           {"finish_s", std::move(finish)},
-           {"jct_s", std::move(jct)},
-           {"queue_s", std::move(queue)},
-           {"gpu_types", std::move(gpu_types)},
-           {"preemptions", std::move(preemptions)},
-           {"migrations", std::move(migrations)},
-           {"status", std::move(status)}}};
+  Table table{{{"job", std::move(job)},
+               {"user", std::move(user)},
+               {"model", std::move(model)},
+               {"gpus", std::move(gpus)},
+               {"submit_s", std::move(submit)},
+               {"start_s", std::move(start)},
+               {"finish_s", std::move(finish)},
+               {"jct_s", std::move(jct)},
+               {"queue_s", std::move(queue)},
+               {"gpu_types", std::move(gpu_types)},
+               {"preemptions", std::move(preemptions)},
+               {"migrations", std::move(migrations)},
+               {"status", std::move(status)}}};
+  if (costs.total.energy_jobs_kwh) table.columns.push_back({"energy_kwh", std::move(energy)});
+  if (costs.total.jobs) table.columns.push_back({"cost", std::move(cost)});
+  return table;
 }
 
 // The main columns of users.csv.
 Table users_table(const Summary& summary) {
   Texts user, group;
   std::vector<std::int64_t> tickets, jobs;
-  std::vector<double> had, entitled, work, jct, queue;
+  std::vector<double> had, entitled, work, jct, queue, energy, cost;
   for (const UserSummary& one : summary.users) {
     user.add(one.user);
     group.add(one.group);
@@ -95,16 +100,21 @@ Table users_table(const Summary& summary) {
     work.push_back(one.work_gpu_hours);
     jct.push_back(one.jct_avg_s.value_or(kUnknown));
     queue.push_back(one.queue_avg_s.value_or(kUnknown));
+    energy.push_back(one.energy_kwh.value_or(kUnknown));
+    cost.push_back(one.cost.value_or(kUnknown));
   }
-  return {{{"user", std::move(user)},
-           {"group", std::move(group)},
-           {"tickets", std::move(tickets)},
-           {"jobs", std::move(jobs)},
-           {"gpu_hours", std::move(had)},
-           {"entitled_gpu_hours", std::move(entitled)},
-           {"work_gpu_hours", std::move(work)},
-           {"jct_avg_s", std::move(jct)},
-           {"queue_avg_s", std::move(queue)}}};
+  Table table{{{"user", std::move(user)},
+               {"group", std::move(group)},
+               {"tickets", std::move(tickets)},
+               {"jobs", std::move(jobs)},
+               {"gpu_hours", std::move(had)},
+               {"entitled_gpu_hours", std::move(entitled)},
+               {"work_gpu_hours", std::move(work)},
+               {"jct_avg_s", std::move(jct)},
+               {"queue_avg_s", std::move(queue)}}};
+  if (summary.cost.energy_jobs_kwh) table.columns.push_back({"energy_kwh", std::move(energy)});
+  if (summary.cost.jobs) table.columns.push_back({"cost", std::move(cost)});
+  return table;
 }
 
 Table timeline_table(const Metrics& metrics) {
@@ -180,7 +190,7 @@ class FinishedRun {
 
   std::string summary() const { return summary_json(facts_and_summary().second); }
   std::shared_ptr<Table> jobs() const {
-    return std::make_shared<Table>(jobs_table(simulation_.metrics()));
+    return std::make_shared<Table>(jobs_table(simulation_.metrics(), simulation_.facts().costs));
   }
   std::shared_ptr<Table> users() const {
     return std::make_shared<Table>(users_table(facts_and_summary().second));

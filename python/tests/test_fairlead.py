@@ -1,6 +1,7 @@
 """Tests of the package. Run them against an installed wheel: pytest python/tests."""
 
 import gc
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -53,6 +55,14 @@ def test_cpus_of_nodes_limit_placements(tmp_path):
     assert run(trace=rows, cluster=str(cluster), resources="ignore").jobs["finish_s"].tolist() == [10, 10]
 
 
+def test_energy_and_cost_are_columns_on_request():
+    made = run(power="V100:360/60", prices="V100:3.6")  # a GPU: W under load and at idle, money per hour
+    assert made.jobs["cost"].tolist() == pytest.approx([0.04, 0.02])
+    assert made.users["cost"].tolist() == pytest.approx([0.06])
+    assert made.jobs["energy_kwh"].tolist() == pytest.approx([0.004, 0.002])
+    assert "cost" not in run().jobs.column_names
+
+
 def test_what_is_not_known_is_not_a_number_and_null():
     pytest.importorskip("pyarrow")
     import pyarrow
@@ -92,6 +102,66 @@ def test_a_file_is_read_as_the_command_line_reads_it(tmp_path):
     path = tmp_path / "jobs.csv"
     path.write_text("job,gpus,submit_s,duration_s\na,4,0,10\nb,4,1,5\n")
     assert run(trace=path).jobs["finish_s"].tolist() == [10, 15]
+
+
+def test_saved_and_pickled_runs_are_equal(tmp_path):
+    made = run(until_s=12)
+    made.save(tmp_path / "out")
+    for other in (fairlead.load(tmp_path / "out"), pickle.loads(pickle.dumps(made))):
+        assert other.summary == made.summary and other.journal_hash == made.journal_hash
+        assert other.decisions == made.decisions
+        for name in ("jobs", "users", "timeline"):
+            ours, table = getattr(made, name), getattr(other, name)
+            for column in ours.column_names:
+                if isinstance(ours[column], list):
+                    assert table[column] == ours[column]
+                else:
+                    np.testing.assert_allclose(table[column], ours[column], atol=1e-6)  # files have six decimals
+        assert other.events["event"] == made.events["event"]
+        assert other.why("b") == made.why("b")
+        assert pickle.loads(pickle.dumps(other)).summary == made.summary
+
+
+
+def test_saved_columns_are_read_by_other_libraries():
+    pyarrow = pytest.importorskip("pyarrow")
+    made = pickle.loads(pickle.dumps(run(until_s=12)))
+    assert pyarrow.table(made.jobs).column("finish_s").to_pylist() == [10, None]
+
+
+def test_processes_of_an_executor_compare():
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor:
+        made = fairlead.sweep(CLUSTER, ROWS, "las", {"quantum_s": [60, 600]}, executor=executor, costs="none", progress=False)
+    here = fairlead.sweep(CLUSTER, ROWS, "las", {"quantum_s": [60, 600]}, costs="none", progress=False)
+    assert made.rows == here.rows and list(made) == list(here)
+    assert pickle.loads(pickle.dumps(here)).rows == here.rows
+
+
+def test_parquet_files_are_traces(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    path = tmp_path / "jobs.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
+    assert run(trace=path).jobs["finish_s"].tolist() == [10, 15]
+    path.write_text("job,gpus")
+    with pytest.raises(fairlead.InputError, match="jobs.parquet"):
+        run(trace=path)
+
+
+def test_figures_of_runs():
+    pytest.importorskip("matplotlib").use("Agg")
+    from fairlead import plot
+
+    made = fairlead.compare(CLUSTER, drawn(), ["fifo", "las"], costs="none", progress=False)
+    axes = plot.cdf(made)
+    assert [line.get_label() for line in axes.lines] == ["fifo", "las"]
+    hours, fractions = axes.lines[0].get_data()
+    assert fractions[-1] == 1 and hours[-1] == pytest.approx(np.nanmax(made["fifo"].jobs["jct_s"]) / 3600)
+    bands = plot.shares(made["fifo"], users=2)
+    assert [text.get_text() for text in bands.get_legend().get_texts()][-1] == "3 others"
+    with pytest.raises(fairlead.InputError, match="jct_s or queue_s"):
+        plot.cdf(made, "gpus")
 
 
 def test_compare_and_sweep():
@@ -214,7 +284,9 @@ MISTAKES = {
     "waking in the past": (lambda: run(deciding(lambda view, plan: plan.wake_at_s(0))), ValueError, "not after now"),
     "a placement that is none": (lambda: run(deciding(lambda view, plan: plan.place(0, "best"))), ValueError, "placement must be one of"),
     "standing still": (lambda: run(deciding(lambda view, plan: plan.wake_at_s(view.now_s + 1))), fairlead.RunError, "standstill"),
-    "pickling": (lambda: pickle.dumps(run()), TypeError, "cannot be pickled"),
+    "a Trace for an executor": (lambda: fairlead.compare(CLUSTER, fairlead.trace(ROWS), ["fifo"], executor=ThreadPoolExecutor()),
+                                fairlead.InputError, "cannot be sent to an executor"),
+    "a folder without results": (lambda: fairlead.load("no/such"), fairlead.InputError, "no results of a run"),
 }
 
 
