@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 namespace fairlead {
@@ -177,6 +178,15 @@ json json_of(const SpeedTable& table) {
   return {{"source", table.source}, {"models", models}};
 }
 
+// Returns whether the name is of a table of the program or looks like a file.
+bool is_table(const std::string& name) {
+  constexpr std::string_view kFiles[] = {".csv", ".yaml", ".yml", ".json", ".gz"};
+  std::error_code ignored;
+  return std::ranges::any_of(kFiles, [&](auto end) { return name.ends_with(end); }) ||
+         name.find('/') != std::string::npos || std::filesystem::exists(name, ignored) ||
+         std::ranges::count(model_tables(), name) > 0;
+}
+
 Status show_table(const Flags& flags) {
   FL_TRY_ASSIGN(table, load_models(flags.name));
   FL_TRY_ASSIGN(missing, missing_on(flags.cluster, table));
@@ -195,6 +205,59 @@ Status show_table(const Flags& flags) {
   print_lines("estimated", estimates_of(table));
   print_lines("to look at", remarks);
   print_lines(fmt::format("on {}", flags.cluster), missing);
+  return {};
+}
+
+// Returns texts such as "V100 833, T4 ~295", of all types or, if `type` is one of them, of how many times as fast it is
+// as each other type. A guess has a mark.
+std::string rates_text(const ModelProfile& model, const TypeRates* type, bool is_guess) {
+  std::vector<std::string> texts;
+  for (const TypeRates& rates : model.rates) {
+    if (&rates == type || rate_of(rates) <= 0) continue;
+    const bool is_estimated =
+        !rates.estimated.empty() || (type != nullptr && !type->estimated.empty());
+    const double shown = type == nullptr ? rate_of(rates) : rate_of(*type) / rate_of(rates);
+    texts.push_back(
+        fmt::format("{} {}{:.3g}", rates.gpu_type, is_guess || is_estimated ? "~" : "", shown));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// Prints the models of all tables with this part of a name, those that stand for such a model, and the models with
+// rates of such a GPU type.
+Status search_tables(const std::string& name, bool as_json) {
+  Table models({{"table", Align::kLeft}, {"model", Align::kLeft}, {"rates", Align::kLeft}});
+  Table types(
+      {{"table", Align::kLeft}, {"model", Align::kLeft}, {"times as fast as on", Align::kLeft}});
+  json found = {{"models", json::array()}, {"gpu_types", json::array()}};
+  const auto add = [&](Table& table, const char* key, const std::string& from,
+                       const std::string& model, std::string rates) {
+    found[key].push_back({{"table", from}, {"model", model}, {"rates", rates}});
+    table.add_row({from, model, std::move(rates)});
+  };
+  for (const std::string& from : model_tables()) {
+    FL_TRY_ASSIGN(table, load_models(from));
+    const ModelProfile* const alike =
+        table.find(name) == nullptr ? table.find_alike(name) : nullptr;
+    for (const ModelProfile& model : table.models) {
+      const bool is_named = type_key(model.name).find(type_key(name)) != std::string::npos;
+      const std::string label = is_named ? model.name : fmt::format("~ {}", model.name);
+      if (is_named || &model == alike)
+        add(models, "models", from, label, rates_text(model, nullptr, !is_named));
+      if (const TypeRates* type = rates_of(model, name))
+        add(types, "gpu_types", from, model.name, rates_text(model, type, false));
+    }
+  }
+  if (found["models"].empty() && found["gpu_types"].empty())
+    return input_error("no table, file, model or GPU type of a table (fairlead models): {}", name);
+  if (as_json) {
+    fmt::print("{}", json_text(found));
+    return {};
+  }
+  if (!found["models"].empty()) fmt::print("{}\n", models.text(stdout_style()));
+  if (!found["gpu_types"].empty())
+    fmt::print("{} is, in training:\n{}\n", name, types.text(stdout_style()));
+  fmt::print("~ estimated; a model with ~ stands for models with such a name\n");
   return {};
 }
 
@@ -311,8 +374,11 @@ constexpr std::string_view kHelp =
     "\n"
     "A table of models has the training speed of each model on each GPU type; --set models=TABLE\n"
     "or FILE of simulate and compare takes one (default: the table slides). Only jobs whose model\n"
-    "has a name in the table take its speeds. A missing GPU type of a model is an error if it\n"
-    "matters, unless --set unknown_speed= chooses an assumption.\n"
+    "has a name in the table take its speeds; the table modern also guesses by parts of names, "
+    "and\n"
+    "says so. A missing GPU type of a model is an error if it matters, unless --set "
+    "unknown_speed=\n"
+    "chooses an assumption.\n"
     "\n"
     "A FILE is read and checked: its ratio of two GPUs is compared with the table of GPU types.\n"
     "Measured speeds are CSV, in any unit that is the same for all rows of a model:\n"
@@ -328,6 +394,8 @@ constexpr std::string_view kHelp =
     "  fairlead models learned --from kubernetes\n"
     "  fairlead models forget train.py\n"
     "  fairlead models modern\n"
+    "  fairlead models llama\n"
+    "  fairlead models H100\n"
     "  fairlead models gpu-types\n"
     "  fairlead models measured.csv --cluster 4xA100:8,2xH100:8\n";
 
@@ -338,7 +406,9 @@ std::vector<Command> add_models(CLI::App& root) {
   CLI::App* app = root.add_subcommand(
       "models", "List learned speeds and tables of models, or show and check a table or file");
   const auto flags = std::make_shared<Flags>();
-  app->add_option("NAME", flags->name, "a table, a file, or gpu-types");
+  app->add_option(
+      "NAME", flags->name,
+      "a table, a file, gpu-types, or a part of a model's name or a GPU type to search");
   app->add_option("--cluster", flags->cluster, "also print its GPU types that each model lacks")
       ->type_name("FILE|NAME|SHORTHAND");
   app->add_flag("--json", flags->json, "print JSON instead of tables; without a NAME, of tables");
@@ -361,9 +431,12 @@ std::vector<Command> add_models(CLI::App& root) {
           {forgets, [flags] { return forget(*flags); }},
           {app, [flags]() -> Status {
              if (flags->name.empty()) return list_all(*flags);
-             if (flags->name != kGpuTypes) return show_table(*flags);
-             show_gpu_types(flags->json);
-             return {};
+             if (flags->name == kGpuTypes) {
+               show_gpu_types(flags->json);
+               return {};
+             }
+             return is_table(flags->name) ? show_table(*flags)
+                                          : search_tables(flags->name, flags->json);
            }}};
 }
 

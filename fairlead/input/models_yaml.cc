@@ -144,12 +144,25 @@ Result<Communication> read_communication(const YamlNode& map, const ModelProfile
   return communication;
 }
 
+Status read_also(const YamlNode& node, std::vector<std::string>& also) {
+  FL_TRY_ASSIGN(parts, node.items());
+  for (const YamlNode& part : parts) {
+    FL_TRY_ASSIGN(text, part.text());
+    if (text.empty() || text != type_key(text))
+      return part.bad_value("must be a part of a name, in lower case");
+    also.push_back(std::move(text));
+  }
+  return {};
+}
+
 Result<ModelProfile> read_model(const YamlNode& map) {
-  FL_TRY(map.expect_keys({"name", "weight", "rates", "locality", "communication", "costs"}));
+  FL_TRY(
+      map.expect_keys({"name", "also", "weight", "rates", "locality", "communication", "costs"}));
   ModelProfile model;
   FL_TRY_ASSIGN(name_node, map.get("name"));
   FL_TRY_ASSIGN(name, name_node.text());
   model.name = std::move(name);
+  if (const auto also = map.find("also")) FL_TRY(read_also(*also, model.also));
   FL_TRY_ASSIGN(weight, read_real(map, "weight", kWeightBounds));
   model.weight = weight.value_or(0);
   FL_TRY_ASSIGN(rates, map.get("rates"));

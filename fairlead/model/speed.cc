@@ -53,6 +53,15 @@ const ModelProfile* SpeedTable::find(std::string_view model) const {
   return found == models.end() ? nullptr : &*found;
 }
 
+const ModelProfile* SpeedTable::find_alike(std::string_view model) const {
+  const std::string name = type_key(model);
+  const auto found = std::ranges::find_if(models, [&](const ModelProfile& profile) {
+    return std::ranges::any_of(
+        profile.also, [&](const std::string& part) { return name.find(part) != name.npos; });
+  });
+  return found == models.end() ? nullptr : &*found;
+}
+
 // Applies the rules of the table once, so that Speed only needs lookups.
 class SpeedBuilder {
  public:
@@ -131,12 +140,27 @@ class SpeedBuilder {
       if (!model.is_none()) used[model] = true;
     }
     for (ModelId model : ids<ModelId>(used.size())) {
-      const ModelProfile* profile = table_.find(workload_.models[model]);
-      if (!used[model] || profile == nullptr || profile->rates.empty()) continue;
+      if (!used[model]) continue;
+      const auto profile = profile_of(workload_.models[model]);
+      if (!profile || profile->rates.empty()) continue;
       profile_of_[model] = static_cast<std::uint32_t>(speed_.models_.size());
       speed_.models_.push_back(resolve(*profile));
     }
     if (unknown_.rule == UnknownSpeed::kGeneric) resolve_generic();
+  }
+
+  // Returns the profile of the model, or that of models with such a name, of which all rates are estimates.
+  std::optional<ModelProfile> profile_of(const std::string& model) const {
+    if (const ModelProfile* named = table_.find(model)) return *named;
+    const ModelProfile* alike = table_.find_alike(model);
+    if (alike == nullptr) return std::nullopt;
+    ModelProfile profile = *alike;
+    profile.name = model;
+    for (TypeRates& rates : profile.rates) {
+      rates.estimated = fmt::format("as {}, by its name{}{}", alike->name,
+                                    rates.estimated.empty() ? "" : "; ", rates.estimated);
+    }
+    return profile;
   }
 
   // Resolves a model with the factors of GPU types, if a job has no other profile.

@@ -69,6 +69,8 @@ struct ModelProfile {
   std::optional<Communication> communication{};
   ModelCosts costs;
   double weight = 0;  // for random draws if the trace names no models; 0: never drawn
+  // In lower case: a model that no profile names, but whose name has one of these parts, takes this profile.
+  std::vector<std::string> also{};
 };
 
 class SpeedTable {
@@ -78,6 +80,8 @@ class SpeedTable {
 
   // Returns the profile with that name, or null.
   const ModelProfile* find(std::string_view model) const;
+  // Returns the first profile for models with such a name (ModelProfile::also), or null. Its speeds are a guess.
+  const ModelProfile* find_alike(std::string_view model) const;
 };
 
 // The speeds of one workload on one cluster. The cluster must outlive this object.

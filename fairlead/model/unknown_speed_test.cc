@@ -116,6 +116,23 @@ TEST(UnknownSpeed, OfAModelWithoutARowIsThatOfTheTableOfGpuTypesWhereAsked) {
   EXPECT_EQ(World("1xV100:4,1xA100:4", UnknownSpeed::kError, {{"none"}}).rate(0, 1), 1);
 }
 
+TEST(UnknownSpeed, OfAModelIsThatOfTheRowForSuchNames) {
+  const SpeedTable table = *parse_models_yaml(
+      "models: [{name: first, also: [llama], rates: {V100: 1, A100: 2}},"
+      "         {name: llama-2, rates: {V100: 1, A100: 3}}]",
+      "test");
+  EXPECT_EQ(table.find_alike("Llama-3-8B")->name, "first");
+  EXPECT_EQ(table.find_alike("qwen"), nullptr);
+  World world("1xV100:4,1xA100:4", UnknownSpeed::kError, {{"Llama-3-8B"}, {"llama-2"}}, "V100");
+  world.speed = Speed::make(world.cluster, table, world.workload, "V100", {}, {});
+  ASSERT_EQ(world.error(), "");
+  EXPECT_EQ(world.rate(0, 1), 2);
+  EXPECT_EQ(world.rate(1, 1), 3) << "a row of the same name comes first";
+  ASSERT_EQ(world.speed->assumed().size(), 2U) << "both types of the first job";
+  EXPECT_EQ(world.speed->assumed().at(0).model, "Llama-3-8B");
+  EXPECT_EQ(world.speed->assumed().at(0).as, "as first, by its name");
+}
+
 TEST(UnknownSpeed, IsRefusedWhereTheTableOfGpuTypesDoesNotHaveIt) {
   const World world("1xV100:4,1xTPU:4", UnknownSpeed::kGeneric, {{"m"}});
   EXPECT_EQ(world.error(),

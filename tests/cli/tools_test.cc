@@ -149,6 +149,24 @@ TEST_F(ToolsTest, ShowsATableAndMarksWhatWasEstimated) {
   EXPECT_NE(types.back()["estimated"], "");
 }
 
+TEST_F(ToolsTest, SearchesTheTablesForAModelOrAGpuType) {
+  const Ended llama = fairlead("models Llama-3-8B");
+  EXPECT_EQ(llama.exit_code, 0) << llama.errors;
+  EXPECT_NE(llama.out.find("modern  ~ BERT-large  V100 ~"), std::string::npos) << llama.out;
+  EXPECT_NE(fairlead("models llama2").out.find("Llama2-70B-LoRA  H100 1, H200 ~1.2, B200 2.2"),
+            std::string::npos);
+  const Ended v100 = fairlead("models v100");
+  EXPECT_NE(v100.out.find("slides  VAE "), std::string::npos) << v100.out;
+  EXPECT_NE(v100.out.find("K80 1.25, "), std::string::npos) << v100.out;
+  const json found = json::parse(fairlead("models H200 --json").out);
+  EXPECT_EQ(found["models"], json::array());
+  EXPECT_EQ(found["gpu_types"].size(), 10U);
+  const Ended none = fairlead("models no-such");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_EQ(none.errors,
+            "fairlead: no table, file, model or GPU type of a table (fairlead models): no-such\n");
+}
+
 TEST_F(ToolsTest, ChecksATableThatWasMeasured) {
   write("m.csv",
         "model,gpu_type,gpus,samples_per_s\n"
