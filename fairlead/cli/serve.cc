@@ -72,8 +72,7 @@ constexpr std::string_view kHelp =
     "docs/lab-server.md describes the setup of a bare machine; `fairlead policies` lists the "
     "policies.\n";
 
-// Turns last a minute if jobs are frozen, and half an hour if each turn costs a restart.
-constexpr std::string_view kLocalPolicy = "fairlead:resident=true,copies=0,notes=true";
+// Turns last half an hour, because each costs a restart.
 constexpr std::string_view kKubernetesPolicy = "fairlead:window_s=3600,round_s=1800,switch_s=1800";
 
 std::filesystem::path default_folder() {

@@ -17,9 +17,14 @@ namespace fairlead {
 
 struct Tables;
 
+// The policy of one machine by default: suspended jobs keep their GPU memory, and users that are due GPUs but have none
+// wait for a minute.
+inline constexpr std::string_view kLocalPolicy =
+    "fairlead:resident=true,patience_s=60,copies=0,notes=true";
+
 struct ServeOptions {
   Machine machine;
-  std::string policy = "fairlead:resident=true,copies=0,notes=true";  // with its options
+  std::string policy{kLocalPolicy};  // with its options
   std::uint64_t seed = 0;
   // The time in which a job that must leave its GPUs can write a checkpoint, before it is killed.
   Duration grace = seconds(60);

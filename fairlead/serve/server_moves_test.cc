@@ -115,7 +115,7 @@ TEST(Server, NoPolicyMakesAJobBeginAgain) {
 }
 
 TEST(Server, NoneOfTwoHundredDrawnJobsBeginsAgainUnderTheDefault) {
-  const auto [saving, dying] = restarts_under("fairlead:resident=true,copies=0,notes=true", 200);
+  const auto [saving, dying] = restarts_under(std::string(kLocalPolicy), 200);
   EXPECT_EQ(dying, 0);
   EXPECT_GT(saving, 0);
 }
@@ -124,7 +124,7 @@ TEST(Server, NoneOfTwoHundredDrawnJobsBeginsAgainUnderTheDefault) {
 // work. `power`: hundredths of the power with which speeds follow the GPU's.
 double mean_jct_s(std::uint64_t seed, int gap_s, int power, bool all_save) {
   constexpr int kJobs = 200;
-  SimDaemon daemon("fairlead:resident=true,copies=0,notes=true", "4xV100,4xK80@0.25");
+  SimDaemon daemon(std::string(kLocalPolicy), "4xV100,4xK80@0.25");
   Rng rng(seed);
   for (int i = 0; i < kJobs; ++i) {
     std::vector<std::string> command = {"work", std::to_string(20'000 + rng.below(200'000)),

@@ -3,6 +3,7 @@
 #include "fairlead/base/check.h"
 #include "fairlead/base/parse.h"
 #include "fairlead/base/rng.h"
+#include "fairlead/serve/server.h"
 #include "fairlead/torture/promises.h"
 
 #include <fmt/ranges.h>
@@ -57,8 +58,8 @@ static_assert(kCoveredFaults == kFaultNames.size() + 2);
 
 // Half of the worlds have the policy that the daemon has by default.
 constexpr std::array<std::string_view, 16> kPolicies = {
-    "fairlead:resident=true,copies=0,notes=true",
-    "fairlead:resident=true,round_s=5,window_s=30,switch_s=1",
+    kLocalPolicy,
+    "fairlead:resident=true,round_s=5,window_s=30,switch_s=1,patience_s=2",
     "fairlead:resident=true,round_s=10,window_s=60,switch_s=2",
     "fairlead:resident=true,round_s=20,window_s=inf",
     "fairlead:round_s=30,window_s=120,notes=true",
@@ -78,7 +79,7 @@ constexpr std::array<std::string_view, 16> kPolicies = {
 constexpr std::array<std::string_view, 4> kCopiesPolicies = {
     "hadare:round_s=30",
     "hadare:switch_s=0,round_s=60",
-    "fairlead:resident=true,copies=0,notes=true",
+    kLocalPolicy,
     "fairlead:resident=true,copies=0,round_s=10,window_s=60",
 };
 constexpr std::array<std::string_view, 3> kTypes = {"V100", "A100", "H100"};

@@ -145,8 +145,8 @@ std::size_t add_visitors(World& world) {
 RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
   Backlog drawn = draw_backlog(false);
   Shortfalls shortfalls(drawn.gpus);
-  const std::string policy =
-      *rc::gen::element<std::string>("fairlead", "fairlead:copies=0,switch_s=0,round_s=150");
+  const std::string policy = *rc::gen::element<std::string>(
+      "fairlead", "fairlead:copies=0,switch_s=0,round_s=150", "fairlead:patience_s=60");
   run(drawn.world, policy_named(policy), {}, &shortfalls);
   for (std::size_t row = 0; row < drawn.largest.size(); ++row) {
     const Shortfalls::User& user = shortfalls.users()[UserId(row)];
@@ -226,6 +226,28 @@ TEST(Fairlead, AJobInterruptsARoundIfItEndsWithinOneOrItsUserHasNoGpus) {
   EXPECT_EQ(start_of(seconds(140), "ann"), Time{90'000});
   EXPECT_EQ(start_of(hours(2), "ann"), Time{150'000});
   EXPECT_EQ(start_of(hours(2), "ben"), Time{90'000});
+}
+
+TEST(Fairlead, AUserWithoutGpusWaitsForAWideGangNoLongerThanItsPatience) {
+  const auto start = [](std::string_view policy) {
+    World world{.cluster = "1xV100:8", .until = Time{hours(1).ms}};
+    world.jobs.push_back({.gpus = 8, .work = kEndless, .user = "ben"});
+    world.jobs.push_back({.submit = Time{160'000}, .work = seconds(100), .user = "ann"});
+    const Outcome outcome = run(world, policy);
+    EXPECT_EQ(outcome.problems, std::vector<std::string>{});
+    EXPECT_LE(outcome.jobs[1].preemptions, 0);
+    return outcome.jobs[1].start;
+  };
+  EXPECT_EQ(start("fairlead:patience_s=60"), Time{220'000});
+  EXPECT_GT(start("fairlead"), Time{400'000}) << "the gang is worth more";
+}
+
+TEST(Fairlead, AUserWithoutGpusKeepsWaitingIfItsGangIsLargerThanItsShare) {
+  World world{.cluster = "1xV100:8", .until = Time{seconds(400).ms}};
+  world.jobs.push_back({.gpus = 8, .work = kEndless, .user = "ben"});
+  world.jobs.push_back({.submit = Time{160'000}, .gpus = 8, .work = kEndless, .user = "ann"});
+  EXPECT_EQ(run(world, "fairlead:patience_s=60").jobs[1].start,
+            run(world, "fairlead").jobs[1].start);
 }
 
 TEST(Fairlead, WithoutSharesEveryJobInterruptsARound) {

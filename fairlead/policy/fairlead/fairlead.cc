@@ -37,6 +37,7 @@
 #include "fairlead/policy/fairlead/durations.h"
 #include "fairlead/policy/fairlead/notes.h"
 #include "fairlead/policy/fairlead/sizes.h"
+#include "fairlead/policy/fairlead/starving.h"
 #include "fairlead/policy/fairlead/user_sums.h"
 #include "fairlead/policy/hadar/auction.h"
 #include "fairlead/policy/hadar/critical.h"
@@ -52,7 +53,8 @@ namespace fairlead {
 namespace {
 
 struct FairleadOptions {
-  double window_s;  // infinity: no shares
+  double window_s;                   // infinity: no shares
+  std::optional<Duration> patience;  // none: forever
   double critical;
   bool notes;
   std::uint32_t copies;  // per job, at most; 0: as many as there are nodes
@@ -109,7 +111,8 @@ class Fairlead : public Policy {
         critical_(options.critical),
         copies_({.most = options.copies, .switch_cost = options.auction.switch_cost}),
         debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongestS))},
-               options.auction.round) {}
+               options.auction.round),
+        starving_users_(options.patience, options.auction.round) {}
 
   std::string_view name() const override { return kFairlead.name; }
   Needs needs() const override {
@@ -121,6 +124,7 @@ class Fairlead : public Policy {
 
  private:
   static constexpr double kLongestS = 1e9;
+  static constexpr double kRounding = 1e-9;  // dues are rounded
 
   struct Ranked {
     double speed = 1;  // on the mean GPU
@@ -155,6 +159,7 @@ class Fairlead : public Policy {
   double urgency(const Ranked& ranked);
   bool keeps_shares() const { return !std::isinf(options_.window_s); }
   bool starves(UserId user) const;
+  bool goes_first(const View& view, const Ranked& ranked);
   // Returns true if the user is a window behind: its jobs take any GPUs they can get.
   bool is_late(UserId user) const {
     return debts_.behind_s(user) > debts_.due(user) * options_.window_s;
@@ -172,6 +177,7 @@ class Fairlead : public Policy {
   std::vector<JobId> starting_;
   ChangedJobs changed_;
   Debts debts_;
+  Starving starving_users_;
   FairleadNotes notes_;
   Durations durations_;
   Sizes sizes_;
@@ -199,8 +205,12 @@ void Fairlead::decide(const View& view, Plan& plan) {
     keep_quotas(view, plan, all);
     if (all && copies_.any()) copies_.add(plan.free().capacity(), bidders);
   };
-  auction_.decide(view, plan, weigh, [&](JobId job) { return interrupts(view, plan, job); });
+  const bool must_bid = starving_users_.begin(view);
+  auction_.decide(
+      view, plan, weigh, [&](JobId job) { return interrupts(view, plan, job); }, must_bid);
   expect(view, plan);
+  starving_users_.end(view, plan, users_.sums().size(),
+                      [&](UserId user) { return users_.sums()[user].gpus > 0 && starves(user); });
   if (options_.notes) notes_.note_users(view, debts_, plan);
 }
 
@@ -250,7 +260,6 @@ bool Fairlead::interrupts(const View& view, const Plan& plan, JobId job) {
 // Returns true if the user has no GPUs, although it is due as many as its smallest gang. As of the last expect().
 // REQUIRES: the user asks for GPUs.
 bool Fairlead::starves(UserId user) const {
-  constexpr double kRounding = 1e-9;  // dues are rounded
   const UserSums::Sums& sums = users_.sums()[user];
   return sums.allocated_units == 0 && sums.smallest_gang() <= debts_.due(user) * (1 + kRounding);
 }
@@ -335,11 +344,13 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
   ahead_.clear();
   ahead_.resize(view.users.size());
   copies_.clear();
+  constexpr double kFirst = 1000;  // more than the gangs of one node are worth
   const std::uint32_t gpus = plan.free().capacity();
   for (const Ranked& ranked : ranking_.rows) {
     const auto weigh = [&] { return positive(ranked.rank + urgency(ranked)) / ranked.speed; };
     HadarBidder& bidder = *ranked.bidder;
-    bidder.weight = weigh();
+    const bool is_first = goes_first(view, ranked);
+    bidder.weight = weigh() + (is_first ? kFirst / ranked.speed : 0);
     if (options_.auction.resident) bidder.stays = all && !is_late(ranked.user);
     if (!all || !copies_.any()) continue;
     copies_.offer(bidder, 0, bidder.weight);
@@ -348,6 +359,15 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
       copies_.offer(bidder, copy, weigh());
     }
   }
+}
+
+// Returns whether the job comes before all others, however much they gain: its user is a window behind, or starves.
+// To be called in order of the work left.
+bool Fairlead::goes_first(const View& view, const Ranked& ranked) {
+  if (!options_.patience) return false;
+  const double due = debts_.due(ranked.user) * (1 + kRounding);
+  if (is_late(ranked.user)) return ahead_[ranked.user] < due;
+  return starving_users_.goes_first(view, ranked.user, ranked.bidder->job, ranked.gang, due);
 }
 
 void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
@@ -418,7 +438,7 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
 }
 
 void Fairlead::fields(Archive& archive) {
-  archive(auction_, critical_, debts_, durations_, notes_);
+  archive(auction_, critical_, debts_, durations_, notes_, starving_users_);
 }
 
 // In a round a job loses at most one switch: with four switches a fifth of its time on GPUs, with twelve a
@@ -437,6 +457,12 @@ Duration round_of(const PolicyOptions& options) {
   return milliseconds(std::llround(1000 * std::max(kLeastS, round_s)));
 }
 
+std::optional<Duration> patience_of(const PolicyOptions& options) {
+  const double patience_s = options.real("patience_s");
+  if (std::isinf(patience_s)) return std::nullopt;
+  return milliseconds(std::llround(1000 * patience_s));
+}
+
 constexpr OptionSpec kOptions[] = {
     real_option("window_s", "600", "seconds", 1, std::numeric_limits<double>::infinity(),
                 "Time over which shares are kept, at least two rounds; within it, early finishes "
@@ -444,6 +470,10 @@ constexpr OptionSpec kOptions[] = {
     integer_option("round_s", "0", "seconds", 0, 86'400,
                    "Interval of decisions in which running jobs bid again; 0: a quarter of the "
                    "window, from 4 to 12 times switch_s, at least 60."),
+    real_option(
+        "patience_s", "inf", "seconds", 0, std::numeric_limits<double>::infinity(),
+        "How long a user without GPUs that is due its smallest gang waits until a job of it "
+        "goes first for a round, whatever others lose by that; inf: their worth decides."),
     kHadarSwitchOption,
     real_option("critical", "0.8", "", 0, 1,
                 "When no jobs keep arriving: run a job first if its remaining time alone exceeds "
@@ -474,6 +504,7 @@ const PolicyEntry kFairlead = {
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       return std::make_unique<Fairlead>(FairleadOptions{
           .window_s = options.real("window_s"),
+          .patience = patience_of(options),
           .critical = options.real("critical"),
           .notes = options.flag("notes"),
           .copies = static_cast<std::uint32_t>(options.integer("copies")),

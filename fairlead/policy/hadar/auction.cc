@@ -66,7 +66,7 @@ bool place_bid(Plan& plan, const HadarBid& bid, Gang gang) {
 }  // namespace
 
 void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh,
-                          const Interrupts& interrupts) {
+                          const Interrupts& interrupts, bool must_bid) {
   if (!dual_ || dual_->nodes() != view.cluster.nodes()) {
     dual_.emplace(view.cluster, options_.search);
   }
@@ -79,7 +79,7 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh,
   if (capacity_changed) reach_nodes_ = 0;
   const bool is_round = rounds_.due(view.now);
   in_round_ = is_round;
-  bool all = is_round && options_.preempt;
+  bool all = (is_round || must_bid) && options_.preempt;
   const bool may_fill = is_round || options_.between != Between::kWait;
   bool chosen = (all || (may_fill && plan.free().total() > 0)) && choose(view, plan, weigh, all);
   const bool may_bid = options_.preempt && options_.between == Between::kBid;

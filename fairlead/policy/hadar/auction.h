@@ -99,8 +99,10 @@ class HadarAuction {
   using Weigh = std::function<void(std::vector<HadarBidder>& bidders, bool all)>;
   // Returns true if all jobs bid again for that new job, which gets no idle GPUs.
   using Interrupts = std::function<bool(JobId job)>;
-  // Makes one decision: chooses gangs if it is time, and asks for a wake-up for the next round.
-  void decide(const View& view, Plan& plan, const Weigh& weigh, const Interrupts& interrupts);
+  // Makes one decision: chooses gangs if it is time, and asks for a wake-up for the next round. `must_bid`: running
+  // jobs bid again as in a round, if they ever do.
+  void decide(const View& view, Plan& plan, const Weigh& weigh, const Interrupts& interrupts,
+              bool must_bid = false);
 
   // Returns true if the present decision starts a round.
   bool in_round() const { return in_round_; }
