@@ -223,8 +223,7 @@ std::string rates_text(const ModelProfile& model, const TypeRates* type, bool is
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// Prints the models of all tables with this part of a name, those that stand for such a model, and the models with
-// rates of such a GPU type.
+// Searches all tables for models with this part of a name, for the rows for such names, and for the GPU type.
 Status search_tables(const std::string& name, bool as_json) {
   Table models({{"table", Align::kLeft}, {"model", Align::kLeft}, {"rates", Align::kLeft}});
   Table types(
@@ -374,11 +373,9 @@ constexpr std::string_view kHelp =
     "\n"
     "A table of models has the training speed of each model on each GPU type; --set models=TABLE\n"
     "or FILE of simulate and compare takes one (default: the table slides). Only jobs whose model\n"
-    "has a name in the table take its speeds; the table modern also guesses by parts of names, "
-    "and\n"
-    "says so. A missing GPU type of a model is an error if it matters, unless --set "
-    "unknown_speed=\n"
-    "chooses an assumption.\n"
+    "has a name in the table take its speeds; the table modern also guesses by parts of names, as\n"
+    "`Assumed` shows. A missing GPU type of a model is an error if it matters, unless --set\n"
+    "unknown_speed= chooses an assumption.\n"
     "\n"
     "A FILE is read and checked: its ratio of two GPUs is compared with the table of GPU types.\n"
     "Measured speeds are CSV, in any unit that is the same for all rows of a model:\n"

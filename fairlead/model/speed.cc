@@ -149,11 +149,11 @@ class SpeedBuilder {
     if (unknown_.rule == UnknownSpeed::kGeneric) resolve_generic();
   }
 
-  // Returns the profile of the model, or that of models with such a name, of which all rates are estimates.
+  // Returns the profile of the model, or one with estimates from the row for such names.
   std::optional<ModelProfile> profile_of(const std::string& model) const {
     if (const ModelProfile* named = table_.find(model)) return *named;
     const ModelProfile* alike = table_.find_alike(model);
-    if (alike == nullptr) return std::nullopt;
+    if (alike == nullptr) return {};
     ModelProfile profile = *alike;
     profile.name = model;
     for (TypeRates& rates : profile.rates) {
@@ -171,11 +171,9 @@ class SpeedBuilder {
     if (std::ranges::none_of(workload_.jobs.model, has_none)) return;
     ModelProfile generic{.name = "any other model"};
     for (const std::string& type : cluster_.type_names) {
-      const GpuFactor* const found = unknown_.factors.find(type);
-      if (found == nullptr) continue;
-      generic.rates.push_back({.gpu_type = type,
-                               .rows = {{.consolidated = found->factor}},
-                               .estimated = "by the table of GPU types"});
+      if (const GpuFactor* const found = unknown_.factors.find(type))
+        generic.rates.push_back(
+            {type, {{.consolidated = found->factor}}, "by the table of GPU types"});
     }
     if (generic.rates.empty()) return;
     generic_ = static_cast<std::uint32_t>(speed_.models_.size());

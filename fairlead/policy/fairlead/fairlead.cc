@@ -104,9 +104,8 @@ class Fairlead : public Policy {
  public:
   explicit Fairlead(const FairleadOptions& options)
       : options_(options),
-        round_s_(to_seconds(options.auction.round)),
-        rank_s_(std::max(options.window_s, 2 * round_s_) - round_s_),
-        keeping_(1 + to_seconds(options.auction.switch_cost) / round_s_),
+        rank_s_(std::max(options.window_s, 2 * round_s()) - round_s()),
+        keeping_(1 + to_seconds(options.auction.switch_cost) / round_s()),
         auction_(options.auction),
         critical_(options.critical),
         copies_({.most = options.copies, .switch_cost = options.auction.switch_cost}),
@@ -157,6 +156,7 @@ class Fairlead : public Policy {
   double mean_speed(const View& view, const Plan& plan, JobId job, std::uint32_t kind);
   double left_s(const View& view, const HadarBidder& bidder) const;
   double urgency(const Ranked& ranked);
+  double round_s() const { return to_seconds(options_.auction.round); }
   bool keeps_shares() const { return !std::isinf(options_.window_s); }
   bool starves(UserId user) const;
   bool goes_first(const View& view, const Ranked& ranked);
@@ -166,7 +166,6 @@ class Fairlead : public Policy {
   }
 
   const FairleadOptions options_;
-  const double round_s_;
   const double rank_s_;   // the debt, in seconds of the due, that a whole rank outweighs
   const double keeping_;  // the value of a round in which a job keeps its gang, and saves a switch
   HadarAuction auction_;
@@ -252,7 +251,7 @@ bool Fairlead::interrupts(const View& view, const Plan& plan, JobId job) {
   if (is_guess(view, job)) watch(view);
   const double left = left_s(view, {.job = job, .remaining = view.work.remaining(job)});
   const double speed = mean_speed(view, plan, job, auction_.kinds().row(view, job));
-  if (left <= round_s_ * speed) return true;
+  if (left <= round_s() * speed) return true;
   expect(view, plan);
   return starves(view.jobs.user[job]);
 }
@@ -405,7 +404,7 @@ double Fairlead::urgency(const Ranked& ranked) {
   const double ahead = std::exchange(ahead_[ranked.user], ahead_[ranked.user] + gang);
   if (!keeps_shares()) return 0;
   const double due = std::max(kLeast, debts_.due(ranked.user));
-  return (debts_.behind_s(ranked.user) + (due - ahead - gang / 2) * round_s_) / (due * rank_s_);
+  return (debts_.behind_s(ranked.user) + (due - ahead - gang / 2) * round_s()) / (due * rank_s_);
 }
 
 // The first jobs of a group with a quota bid for as many GPUs as it has left, the others for none.
