@@ -56,6 +56,8 @@ Status take_reference_types(Workload& workload, const ReplayRequest& request,
   workload.runs_on = std::move(read.runs_on);
   workload.levels = std::move(read.levels);
   workload.asks = std::move(read.asks);
+  workload.qos = std::move(read.qos);
+  workload.accounts = std::move(read.accounts);
   return {};
 }
 

@@ -39,6 +39,11 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
   std::ranges::stable_sort(arrivals_, {}, [&](JobId job) { return workload.jobs.arrival[job]; });
 }
 
+void SimBackend::hold_by(LimitedJobs jobs, IdVector<JobId, std::uint32_t> gpus_of) {
+  FL_CHECK(next_arrival_ == 0, "limits after the first arrival");
+  holds_ = std::make_unique<LimitHolds>(std::move(jobs), std::move(gpus_of));
+}
+
 Time SimBackend::next_arrival() const {
   if (next_arrival_ == arrivals_.size()) return Time::never();
   return workload_.jobs.arrival[arrivals_[next_arrival_]];
@@ -79,8 +84,11 @@ void SimBackend::collect_events(Time now) {
   now_ = now;
   collect_finished();
   collect_node_changes();
+  collect_releases();
   collect_arrivals();
-  FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
+  FL_DCHECK(std::ranges::is_sorted(events_, {}, [](const Event& event) {
+    return event.kind == EventKind::kHeld ? EventKind::kArrived : event.kind;
+  }));
 }
 
 void SimBackend::collect_finished() {
@@ -90,7 +98,16 @@ void SimBackend::collect_finished() {
     FL_CHECK(left_[job].fixed <= 0, "job {} finishes with work left", job.row());
     left_[job] = {};
     events_.push_back(run_event(EventKind::kFinished, job, runs_[job].number));
+    if (!holds_) continue;
+    const std::vector<JobId>& released = holds_->end(job);
+    released_.insert(released_.end(), released.begin(), released.end());
   }
+}
+
+void SimBackend::collect_releases() {
+  std::ranges::sort(released_);
+  for (const JobId job : released_) events_.push_back({.kind = EventKind::kReleased, .job = job});
+  released_.clear();
 }
 
 void SimBackend::collect_node_changes() {
@@ -143,6 +160,7 @@ void SimBackend::collect_arrivals() {
     if (workload_.jobs.arrival[job] != now_) return;
     events_.push_back({.kind = EventKind::kArrived, .job = job});
     announced_.push_back(spec_of(job));
+    if (holds_ && !holds_->arrive(job)) events_.push_back({.kind = EventKind::kHeld, .job = job});
   }
 }
 
