@@ -394,7 +394,7 @@ def write_limits(out):
             f"{name}|0|00:00:00||1.000000|{gpus(everyone)}||gres/gpu=64|{gpus(user)}|{jobs or ''}|\n"
             for name, (user, jobs, everyone) in QOS.items()))
     (out / "sacctmgr-assoc.txt").write_text(
-        "Cluster|Account|Par Name|User|Partition|GrpTRES|GrpJobs|MaxJobs\nsite|root|||||||\n" + "".join(
+        "Cluster|Account|Par Name|User|Partition|GrpTRES|GrpJobs|MaxJobs\nsite|root||||||\n" + "".join(
             f"site|{name}|root|||{gpus(most)}||\n" for name, most in ACCOUNTS.items()))
 
 
