@@ -41,7 +41,8 @@ TEST(LimitsFile, ATableWithoutRowsHasNoLimit) {
 }
 
 TEST(LimitsFile, ErrorsNameTheFieldAndWhatItMayBe) {
-  EXPECT_EQ(error_of("qos,gpu\n"), "limits.csv:1: the header lacks the columns: gpus or jobs");
+  EXPECT_EQ(error_of("qos,gpu\n"),
+            "limits.csv:1: the header lacks the column: gpus or jobs (did you mean gpu?)");
   EXPECT_EQ(error_of("qos,gpus,who\n"),
             "limits.csv:1:10: no such column (there are: name, qos, account, user, per, gpus, "
             "jobs): who");
@@ -49,7 +50,7 @@ TEST(LimitsFile, ErrorsNameTheFieldAndWhatItMayBe) {
             "limits.csv:2:1: per must be user, account or empty: node");
   EXPECT_EQ(error_of("qos,gpus\nnormal,0\n"),
             "limits.csv:2:8: gpus must be a whole number from 1 to 1000000: 0");
-  EXPECT_EQ(error_of("qos,gpus,jobs\nnormal,,\n"), "limits.csv:2:8: gpus must be given, or jobs: ");
+  EXPECT_EQ(error_of("qos,gpus,jobs\nnormal,,\n"), "limits.csv:2:8: gpus must be given, or jobs");
 }
 
 }  // namespace

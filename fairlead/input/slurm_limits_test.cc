@@ -95,7 +95,7 @@ TEST(SlurmLimits, AssociationsWithAPartitionAreNamed) {
 
 TEST(SlurmLimits, ErrorsNameThePlaceAndTheRemedy) {
   EXPECT_EQ(error_of("Name|Priority\nnormal|0\n"),
-            "qos.txt:1: the header lacks the columns: GrpTRES or MaxTRESPU or MaxTRESPerUser; ask "
+            "qos.txt:1: the header lacks the column: GrpTRES or MaxTRESPU or MaxTRESPerUser; ask "
             "with `sacctmgr show qos -P`");
   EXPECT_EQ(error_of("Name|GrpTRES\nnormal|gres/gpu=many\n"),
             "qos.txt:2:8: GrpTRES must be a list such as gres/gpu=8: gres/gpu=many");

@@ -90,9 +90,8 @@ void add_limits(const Workload& workload, const Settings& settings, const Needs&
   if (!needs.limits)
     return add("the recorded starts are kept, whatever the limits",
                static_cast<std::int64_t>(workload.jobs.size()));
-  add(fmt::format("{} limit{} of {} rule{}; a job counts from its release to its end, and one that "
-                  "fits passes one that does not",
-                  facts.limits, facts.limits == 1 ? "" : "s", settings.limit_rules.size(),
+  add(fmt::format("{} limit{} of {} rule{} hold jobs until they fit", facts.limits,
+                  facts.limits == 1 ? "" : "s", settings.limit_rules.size(),
                   settings.limit_rules.size() == 1 ? "" : "s"),
       facts.limited);
   add("alone exceed a limit, which does not apply to them", facts.too_large);
@@ -223,7 +222,8 @@ struct Simulation::World : RecordSink {
     }
     LimitedJobs limited = limited_jobs(inputs.settings.limit_rules, workload, gpus_of);
     limit_facts = {limited.limits.size(), limited.limited, limited.too_large, limited.unknown};
-    backend->hold_by(std::move(limited), std::move(gpus_of));
+    backend->hold_by(std::make_unique<LimitHolds>(inputs.cluster, workload.jobs, std::move(limited),
+                                                  std::move(gpus_of)));
   }
   void on(const Record& record) override {
     for (RecordSink* sink : sinks) sink->on(record);

@@ -1,15 +1,18 @@
 // Jobs that limits hold back in the simulated world (model/job_limits.h).
 //
-// A job counts from its release to its end, whether it runs or waits, because a policy may start all jobs that it knows
-// at once. At its arrival, and whenever a job of one of its limits ends, a job is released if it fits. Held jobs are
-// tried in the order of their arrivals; one that fits passes one that does not. Source: ours; passing as in Slurm
-// (https://slurm.schedmd.com/resource_limits.html), where a job counts from its start.
+// A job counts from its start to its end, as under Slurm. A policy may start all jobs that it knows at once, so jobs that
+// have not started are released only as far as they fit together: first those for which GPUs are free now, then the
+// others, each by arrival. One that does not fit is passed. The choice is made again when jobs arrive, start, stop and
+// end, so a job that waits for GPUs keeps no other back. A job that has started is not held again.
+// Source: ours, of the rule in https://slurm.schedmd.com/resource_limits.html.
 #pragma once
 
+#include "fairlead/model/cluster.h"
+#include "fairlead/model/event.h"
 #include "fairlead/model/job_limits.h"
+#include "fairlead/model/jobs.h"
 
 #include <cstdint>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,31 +20,48 @@ namespace fairlead {
 
 class LimitHolds {
  public:
-  // `gpus_of`: the GPUs that each job counts for; 0: it has no limit.
-  LimitHolds(LimitedJobs jobs, IdVector<JobId, std::uint32_t> gpus_of);
+  // `gpus_of`: the GPUs that each job counts for; 0: it has no limit. `cluster` and `asked`, of which the asked columns
+  // are read, must outlive the object.
+  LimitHolds(const Cluster& cluster, const Jobs& asked, LimitedJobs limited,
+             IdVector<JobId, std::uint32_t> gpus_of);
   LimitHolds(LimitHolds&&) = delete;
   LimitHolds& operator=(LimitHolds&&) = delete;
   ~LimitHolds() = default;
 
-  // Returns whether the job is released; if not, it is held. REQUIRES: called once per job. O(log held).
-  bool arrive(JobId job);
-  // Returns the jobs that are released when that one ends, by id; valid until the next call. REQUIRES: it was released.
-  // O(held jobs of its limits, and their sorting).
-  const std::vector<JobId>& end(JobId job);
+  // A run of the job, or of a copy of it, begins, and a run ends. A run that begins counts the job until finish().
+  // REQUIRES: the job is released.
+  void begin_run(JobId job, Gang gang);
+  void end_run(Gang gang);
+  void finish(JobId job);
+  // Called after the runs of a decision began and ended.
+  void decide(Time now);
+  // Returns when the choice changes although nothing else happens; never: it does not.
+  Time next() const { return next_; }
+  // Takes the arrivals among the events of an instant, and adds the holds and releases of the instant.
+  // O(limited jobs that have not started, limits, nodes).
+  void add_to(std::vector<Event>& events);
 
  private:
-  using Place = std::pair<std::uint64_t, JobId>;  // in the order of arrivals
+  enum class State : std::uint8_t { kAway, kReleased, kHeld, kStarted };
+  struct Changes {
+    std::vector<JobId> held;
+    std::vector<JobId> released;
+    bool any() const { return !held.empty() || !released.empty(); }
+  };
 
-  bool take(JobId job);
-  void release(Place place);
+  bool is_limited(JobId job) const { return !limited_.of_job[job].empty(); }
+  bool has_gpus(JobId job) const;
+  Changes changes() const;
 
-  const LimitedJobs jobs_;
+  const Cluster& cluster_;
+  const Jobs& asked_;
+  const LimitedJobs limited_;
   const IdVector<JobId, std::uint32_t> gpus_of_;
-  LimitRoom room_;
-  std::uint64_t arrived_ = 0;
-  std::vector<std::set<Place>> held_;  // by limit
-  std::vector<Place> candidates_;
-  std::vector<JobId> released_;
+  LimitRoom room_;              // that started jobs leave
+  std::vector<JobId> waiting_;  // limited jobs that have not started, by arrival
+  IdVector<JobId, State> states_;
+  IdVector<NodeId, std::uint32_t> used_;  // GPUs of gangs
+  Time next_ = Time::never();
 };
 
 }  // namespace fairlead

@@ -39,9 +39,9 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
   std::ranges::stable_sort(arrivals_, {}, [&](JobId job) { return workload.jobs.arrival[job]; });
 }
 
-void SimBackend::hold_by(LimitedJobs jobs, IdVector<JobId, std::uint32_t> gpus_of) {
+void SimBackend::hold_by(std::unique_ptr<LimitHolds> holds) {
   FL_CHECK(next_arrival_ == 0, "limits after the first arrival");
-  holds_ = std::make_unique<LimitHolds>(std::move(jobs), std::move(gpus_of));
+  holds_ = std::move(holds);
 }
 
 Time SimBackend::next_arrival() const {
@@ -55,7 +55,9 @@ Time SimBackend::next_finish() const {
 
 // Nodes may go down and up for ever; they matter only while something waits for them.
 bool SimBackend::only_nodes_change() const {
-  return next_arrival() == Time::never() && next_finish() == Time::never() && faults_.all_up();
+  const bool holds_change = holds_ && holds_->next() != Time::never();
+  return next_arrival() == Time::never() && next_finish() == Time::never() && !holds_change &&
+         faults_.all_up();
 }
 
 Batch SimBackend::wait(Time until, bool awaited) {
@@ -66,7 +68,8 @@ Batch SimBackend::wait(Time until, bool awaited) {
   // A failure may change nothing, for example the failure of a node whose rack is down.
   for (;;) {
     if (!awaited && only_nodes_change()) return {.now = now_, .present = now_, .ended = true};
-    const Time next = std::min({next_arrival(), next_finish(), faults_.next()});
+    const Time holds = holds_ ? holds_->next() : Time::never();
+    const Time next = std::min({next_arrival(), next_finish(), faults_.next(), holds});
     if (next > until) {
       now_ = until;
       return {.now = now_, .present = now_};
@@ -84,11 +87,9 @@ void SimBackend::collect_events(Time now) {
   now_ = now;
   collect_finished();
   collect_node_changes();
-  collect_releases();
   collect_arrivals();
-  FL_DCHECK(std::ranges::is_sorted(events_, {}, [](const Event& event) {
-    return event.kind == EventKind::kHeld ? EventKind::kArrived : event.kind;
-  }));
+  FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
+  if (holds_) holds_->add_to(events_);
 }
 
 void SimBackend::collect_finished() {
@@ -98,16 +99,8 @@ void SimBackend::collect_finished() {
     FL_CHECK(left_[job].fixed <= 0, "job {} finishes with work left", job.row());
     left_[job] = {};
     events_.push_back(run_event(EventKind::kFinished, job, runs_[job].number));
-    if (!holds_) continue;
-    const std::vector<JobId>& released = holds_->end(job);
-    released_.insert(released_.end(), released.begin(), released.end());
+    if (holds_) holds_->finish(job);
   }
-}
-
-void SimBackend::collect_releases() {
-  std::ranges::sort(released_);
-  for (const JobId job : released_) events_.push_back({.kind = EventKind::kReleased, .job = job});
-  released_.clear();
 }
 
 void SimBackend::collect_node_changes() {
@@ -160,7 +153,6 @@ void SimBackend::collect_arrivals() {
     if (workload_.jobs.arrival[job] != now_) return;
     events_.push_back({.kind = EventKind::kArrived, .job = job});
     announced_.push_back(spec_of(job));
-    if (holds_ && !holds_->arrive(job)) events_.push_back({.kind = EventKind::kHeld, .job = job});
   }
 }
 
@@ -192,6 +184,7 @@ std::span<const SpeedChange> SimBackend::expect(Time now, std::span<Step> steps)
   for (Step& step : steps) {
     if (step.kind == Step::Kind::kPlace) start(step);
   }
+  if (holds_ && !steps.empty()) holds_->decide(now);
   return speed_changes_;
 }
 
@@ -245,7 +238,8 @@ void SimBackend::begin_run(Time now, Step& step) {
       unsaved_[step.job] = {.lost = lost_work(step)};
     run = {.number = step.run, .works_from = now, .progress_from = now};
   }
-  if (faults_.next() != Time::never()) {
+  if (holds_) holds_->begin_run(step.job, step.gang);
+  if (keeps_gangs()) {
     if (step.copy > 0) {
       run.gang = gangs_.append(run.gang, step.gang, step.gpu_masks, step.copy);
     } else {
@@ -276,6 +270,7 @@ void SimBackend::end_run(JobId job) {
   left_[job] = left_at(job, now_);
   completions_.erase(job);
   rates_.clear(job);
+  if (holds_) holds_->end_run(gangs_.gang(runs_[job].gang));
   gangs_.release(std::exchange(runs_[job].gang, {}));
   if (network_) network_->end(job);
 }

@@ -7,7 +7,8 @@
 //     start, stop and finish; no allocation once warm.
 //  3. A rate changes at the very moment at which a gang that shares links with the job's begins or
 //     ends its run: at most once at that instant, by expect(), when all of them have come and gone.
-//  4. Jobs that would exceed a limit come held, and are released at the instant at which there is room.
+//  4. Jobs that would exceed a limit are held, and released at the instant at which there is room; after a decision, a
+//     millisecond later (sim/limit_holds.h).
 //  5. It ends when nothing can change any more: no arrival left, no job running, and every node up.
 #pragma once
 
@@ -44,7 +45,8 @@ class SimBackend : public Backend, public ExactWork {
              SimOptions options);
 
   // Holds jobs back by limits from now on. REQUIRES: called before the first wait().
-  void hold_by(LimitedJobs jobs, IdVector<JobId, std::uint32_t> gpus_of);
+  void hold_by(std::unique_ptr<LimitHolds> holds);
+
   // REQUIRES, with contention: expect() came since events were returned.
   Batch wait(Time until, bool awaited) override;
   // A simulated world carries out steps in expect(), because both calls are at the same instant.
@@ -88,7 +90,7 @@ class SimBackend : public Backend, public ExactWork {
   void collect_events(Time now);
   void collect_finished();
   void collect_node_changes();
-  void collect_releases();
+  bool keeps_gangs() const { return holds_ != nullptr || faults_.next() != Time::never(); }
   void collect_arrivals();
   void evict_from(NodeId node, std::uint64_t gpus);
   Work left_at(JobId job, Time now) const;
@@ -117,7 +119,6 @@ class SimBackend : public Backend, public ExactWork {
   std::vector<JobSpec> announced_;
   std::vector<JobId> victims_;
   std::unique_ptr<LimitHolds> holds_;  // with limits
-  std::vector<JobId> released_;
 };
 
 }  // namespace fairlead
