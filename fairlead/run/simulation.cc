@@ -90,20 +90,34 @@ void add_limits(const Workload& workload, const Settings& settings, const Needs&
   if (!needs.limits)
     return add("the recorded starts are kept, whatever the limits",
                static_cast<std::int64_t>(workload.jobs.size()));
-  add(fmt::format("{} limit{} of {} rule{} hold jobs until they fit", facts.limits,
+  add(fmt::format("{} limit{} of {} rule{} held jobs until they fitted", facts.limits,
                   facts.limits == 1 ? "" : "s", settings.limit_rules.size(),
                   settings.limit_rules.size() == 1 ? "" : "s"),
       facts.limited);
-  add("alone exceed a limit, which does not apply to them", facts.too_large);
+  add("ask for more GPUs than a limit, which does not apply to them", facts.too_large);
   add("have no QOS or no account in the trace, so limits by these do not apply", facts.unknown);
 }
 
-// Returns the most GPUs that a policy may give the job at once.
-std::uint32_t gpus_at_once(const Needs& needs, const JobSpec& job, std::size_t nodes) {
-  const std::uint32_t gang = needs.elastic ? job.gpus_max : job.gpus;
+// Lowers the GPUs and copies that a limited job may have to those that its limits allow, and returns the GPUs that it
+// may have at once. REQUIRES: the GPUs that it asks for are within each of its limits.
+std::uint32_t keep_within(const LimitedJobs& limited, const Needs& needs, std::size_t nodes,
+                          Workload& workload, JobId job) {
+  Jobs& jobs = workload.jobs;
+  std::uint32_t most = 0;
+  for (const std::size_t limit : limited.of_job[job]) {
+    const std::uint32_t gpus = limited.limits[limit].gpus_max;
+    if (gpus > 0 && (most == 0 || gpus < most)) most = gpus;
+  }
+  if (needs.elastic && most > 0) {
+    const std::uint32_t whole = most - most % jobs.task_gpus[job];
+    jobs.gpus_max[job] = std::min(jobs.gpus_max[job], whole);
+  }
+  const std::uint32_t gang = needs.elastic ? jobs.gpus_max[job] : jobs.gpus[job];
   if (!needs.copies) return gang;
-  const auto most = static_cast<std::uint32_t>(nodes);
-  return gang * (job.extras.copies_max == 0 ? most : std::min(job.extras.copies_max, most));
+  std::uint32_t& copies = jobs.extras.grow_to(job).copies_max;
+  if (copies == 0) copies = static_cast<std::uint32_t>(nodes);
+  if (most > 0) copies = std::min(copies, most / gang);
+  return gang * copies;
 }
 
 Assumptions assumptions(const SimulationInputs& inputs, const Workload& workload,
@@ -218,9 +232,13 @@ struct Simulation::World : RecordSink {
           !eligibility
                .answer(spec, *inputs.policy, inputs.cluster, workload.users, backend->task_limits())
                .refusal.empty();
-      gpus_of.push_back(never ? 0 : gpus_at_once(needs, spec, inputs.cluster.nodes()));
+      gpus_of.push_back(never ? 0 : spec.gpus);
     }
     LimitedJobs limited = limited_jobs(inputs.settings.limit_rules, workload, gpus_of);
+    for (const JobId job : ids<JobId>(workload.jobs.size())) {
+      if (!limited.of_job[job].empty())
+        gpus_of[job] = keep_within(limited, needs, inputs.cluster.nodes(), workload, job);
+    }
     limit_facts = {limited.limits.size(), limited.limited, limited.too_large, limited.unknown};
     backend->hold_by(std::make_unique<LimitHolds>(inputs.cluster, workload.jobs, std::move(limited),
                                                   std::move(gpus_of)));
