@@ -31,7 +31,7 @@ constexpr std::array<WhyCauseInfo, kWhyCauses> kInfos = {{
     {"retry", "its start had failed, and was tried again later",
      "its last start failed, and is tried again later"},
     {"held", "its user, a condition or a limit held it back",
-     "its user, a condition or a limit holds it"},
+     "its user holds it"},
     {"never", "no part of the cluster is large enough for it",
      "no part of the cluster is large enough for it"},
     {"unexplained", "it fitted, and the journal does not show why it did not run",

@@ -285,8 +285,8 @@ void add_limit_notes(const std::optional<SlurmLimits>& limits, const SlurmFiles&
   if (files.qos.empty())
     said.push_back(fmt::format("limits of QOS are not known (`{}`)", kSacctmgrQos));
   if (files.associations.empty())
-    said.push_back(fmt::format("limits of accounts and of users in them are not known (`{}`)",
-                               kSacctmgrAssociations));
+    said.emplace_back(
+        "limits of accounts and of users in them are not known (`sacctmgr show assoc -P`)");
 }
 
 }  // namespace

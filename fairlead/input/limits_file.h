@@ -6,8 +6,8 @@
 //   each user,,,,user,,10
 //
 // A row limits the jobs of those QOS, accounts and users, several joined by "+"; empty, or no such column: all. `per` is
-// user or account: the jobs of each have the limit; empty: all these jobs together. `gpus` and `jobs` are what they
-// may have at once; empty: any number, but one of them is given. `name` is for messages.
+// user or account: the jobs of each have the limit; empty: all these jobs together. `gpus` and `jobs` limit the
+// GPUs and jobs that they have at once; empty: any number, but one of them is given. `name` is for messages.
 #pragma once
 
 #include "fairlead/base/file.h"

@@ -69,9 +69,9 @@ void add_resources(const Cluster& cluster, const Workload& workload, bool ignore
   }
 }
 
-// What the limits of a run are about.
+// The jobs that the limits of a run are about.
 struct LimitFacts {
-  std::size_t limits = 0;  // with a job
+  std::size_t limits = 0;
   std::int64_t limited = 0;
   std::int64_t too_large = 0;
   std::int64_t unknown = 0;
@@ -98,8 +98,8 @@ void add_limits(const Workload& workload, const Settings& settings, const Needs&
   add("have no QOS or no account in the trace, so limits by these do not apply", facts.unknown);
 }
 
-// Lowers the GPUs and copies that a limited job may have to those that its limits allow, and returns the GPUs that it
-// may have at once. REQUIRES: the GPUs that it asks for are within each of its limits.
+// Lowers the most GPUs and copies of a limited job to its limits, and returns the most GPUs that it has at once.
+// REQUIRES: the job asks for no more GPUs than each of its limits.
 std::uint32_t keep_within(const LimitedJobs& limited, const Needs& needs, std::size_t nodes,
                           Workload& workload, JobId job) {
   Jobs& jobs = workload.jobs;

@@ -502,7 +502,7 @@ const JobRow kLimited[] = {{.id = "a", .gpus = 2, .duration = seconds(10), .qos 
 
 using Texts = std::vector<std::pair<std::string, std::int64_t>>;
 
-// Runs those jobs. Returns when each had its end, in seconds, and what was assumed of limits.
+// Runs those jobs. Returns the end of each, in seconds, and the assumptions about limits.
 std::pair<std::vector<double>, Texts> limited_run(std::string_view policy,
                                                   std::vector<LimitRule> rules) {
   SimulationInputs inputs = inputs_of(kLimited);
