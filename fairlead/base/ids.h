@@ -41,6 +41,7 @@ using UserId = Id<struct UserTag>;
 using GroupId = Id<struct GroupTag>;
 using ModelId = Id<struct ModelTag>;
 using PartitionId = Id<struct PartitionTag>;
+using LabelId = Id<struct LabelTag>;
 using NodeId = Id<struct NodeTag>;
 using HostId = Id<struct HostTag>;
 using RackId = Id<struct RackTag>;

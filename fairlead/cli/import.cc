@@ -35,14 +35,21 @@ std::string imported_json(const ClusterNow& now, const fs::path& out) {
                           {"queue_jobs", now.queue.jobs.size()},
                           {"queue_running", running(now)},
                           {"log_jobs", nullptr},
+                          {"limits", nullptr},
                           {"said", now.said}};
   if (now.trace) value["log_jobs"] = now.trace->jobs();
+  if (now.limits) value["limits"] = now.limits->size();
   return json_text(value);
 }
 
 bool has_starts(const Workload& log) {
   return std::ranges::any_of(log.jobs.logged,
                              [](const Logged& logged) { return logged.start != Time::never(); });
+}
+
+std::string limits_text(const std::vector<LimitRule>& rules) {
+  if (rules.empty()) return "no limit on GPUs or jobs";
+  return rules.size() == 1 ? "1 limit" : fmt::format("{} limits", rules.size());
 }
 
 std::string imported_text(const ClusterNow& now, const fs::path& out) {
@@ -52,12 +59,14 @@ std::string imported_text(const ClusterNow& now, const fs::path& out) {
     text += fmt::format("{:<14}{} jobs that ended\n", kSavedJobs, count(now.trace->jobs()));
   text += fmt::format("{:<14}{} jobs, {} of them running\n", kSavedQueue,
                       count(now.queue.jobs.size()), count_text(running(now)));
+  if (now.limits) text += fmt::format("{:<14}{}\n", kSavedLimits, limits_text(*now.limits));
   text += fmt::format("{:<14}the assumptions\n\n", kSavedNotes);
   for (const std::string& line : now.said) text += fmt::format("  {}\n", printable(line));
   text += "\nNext:\n";
   if (now.trace && now.trace->jobs() > 0) {
-    const std::string compare = fmt::format("  fairlead compare --cluster {0}/{1} --trace {0}/{2}",
-                                            out.string(), kSavedCluster, kSavedJobs);
+    std::string compare = fmt::format("  fairlead compare --cluster {0}/{1} --trace {0}/{2}",
+                                      out.string(), kSavedCluster, kSavedJobs);
+    if (now.limits) compare += fmt::format(" --set limits={}/{}", out.string(), kSavedLimits);
     const bool starts = has_starts(now.trace->workload());
     text += fmt::format("  fairlead trace inspect {}/{}\n", out.string(), kSavedJobs);
     if (starts) text += compare + " --set costs=none --policies 'as-recorded;slurm'\n";
@@ -101,6 +110,12 @@ Command add_slurm(CLI::App& import) {
   app->add_option("--squeue", flags->files.queue,
                   "output of squeue with the jobs that want GPUs now")
       ->type_name("FILE");
+  app->add_option("--sacctmgr-qos", flags->files.qos,
+                  fmt::format("output of `{}`: limits of QOS", kSacctmgrQos))
+      ->type_name("FILE");
+  app->add_option("--sacctmgr-assoc", flags->files.associations,
+                  "output of `sacctmgr show assoc -P`: limits of accounts and of their users")
+      ->type_name("FILE");
   app->add_option("--since", flags->since,
                   "without files: ask sacct from then on (default: the last 30 days)")
       ->type_name("TIME");
@@ -108,23 +123,26 @@ Command add_slurm(CLI::App& import) {
       ->type_name("OFFSET[,TIME=OFFSET]...");
   add_output(*app, flags->out, flags->json);
   app->footer(fmt::format(
-      "Without any FILE the three commands are run here. With files, the nodes are\n"
+      "Without any FILE the commands are run here. With files, the nodes are\n"
       "needed and the others are optional. On a host with Slurm:\n"
       "\n"
       "  scontrol show node > nodes.txt\n"
       "  {} now-30days {} > sacct.txt\n"
       "  {} > squeue.txt\n"
+      "  {} > qos.txt\n"
+      "  {} > assoc.txt\n"
       "\n"
       "Examples:\n"
       "  fairlead import slurm --out lab\n"
       "  fairlead import slurm --scontrol-nodes nodes.txt --sacct sacct.txt --squeue squeue.txt "
-      "--out lab\n",
-      kSacct, kSacctFields, kSqueue));
+      "--sacctmgr-qos qos.txt --sacctmgr-assoc assoc.txt --out lab\n",
+      kSacct, kSacctFields, kSqueue, kSacctmgrQos, kSacctmgrAssociations));
   return {app, [flags]() -> Status {
             SlurmFiles files = flags->files;
             FL_TRY_ASSIGN(options, read_options(flags->reading));
             files.utc_offsets = options.utc_offsets;
-            if (files.nodes.empty() && files.ended.empty() && files.queue.empty()) {
+            if (files.nodes.empty() && files.ended.empty() && files.queue.empty() &&
+                files.qos.empty() && files.associations.empty()) {
               FL_TRY_ASSIGN(asked, ask_slurm(flags->out, flags->since));
               files = std::move(asked);
             }
@@ -165,7 +183,7 @@ std::vector<Command> add_import(CLI::App& root) {
   import->require_subcommand(1);
   import->footer(
       "Examples:\n"
-      "  fairlead import slurm --out lab          asks sacct, scontrol and squeue\n"
+      "  fairlead import slurm --out lab          asks scontrol, sacct, squeue and sacctmgr\n"
       "  fairlead import kubernetes --out lab\n"
       "\n"
       "docs/operator.md continues from there.\n");

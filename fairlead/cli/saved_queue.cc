@@ -5,6 +5,7 @@
 #include "fairlead/base/time_text.h"
 #include "fairlead/cli/folder_lock.h"
 #include "fairlead/input/cluster_file.h"
+#include "fairlead/input/limits_file.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/report/result_files.h"
 #include "fairlead/report/table.h"
@@ -51,6 +52,7 @@ Status save(const ClusterNow& now, const std::filesystem::path& folder) {
   };
   FL_TRY(write(kSavedCluster, cluster_yaml(now.name, now.nodes)));
   FL_TRY(write(kSavedNotes, assumptions_text(now)));
+  if (now.limits) FL_TRY(write(kSavedLimits, limits_csv(*now.limits)));
   FL_TRY(write_native(now.queue.trace.workload(), files.file(kSavedQueue)));
   files.add(kSavedQueue);
   if (now.trace) {

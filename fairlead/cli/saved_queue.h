@@ -16,9 +16,10 @@ std::string cluster_yaml(const std::string& name, const std::vector<NodeSpec>& n
 
 // The files of a saved cluster. `fairlead simulate` and `fairlead compare` also read them.
 constexpr std::string_view kSavedCluster = "cluster.yaml";
-constexpr std::string_view kSavedJobs = "jobs.csv";    // if the times of jobs are known
-constexpr std::string_view kSavedQueue = "queue.csv";  // with the remaining time of each
-constexpr std::string_view kSavedNotes = "notes.txt";  // assumptions_text
+constexpr std::string_view kSavedJobs = "jobs.csv";      // if the times of jobs are known
+constexpr std::string_view kSavedQueue = "queue.csv";    // with the remaining time of each
+constexpr std::string_view kSavedLimits = "limits.csv";  // if the limits of the site are known
+constexpr std::string_view kSavedNotes = "notes.txt";    // assumptions_text
 
 // Writes them to a folder, which is created if it does not exist. Error: another process writes there.
 Status save(const ClusterNow& now, const std::filesystem::path& folder);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kThisProgram = "/proc/self/exe";
 // Settings whose value may be a file.
-constexpr std::array<std::string_view, 2> kFileSettings = {"models=", "outages="};
+constexpr std::array<std::string_view, 3> kFileSettings = {"models=", "outages=", "limits="};
 
 void add_number(std::uint64_t& hash, std::uint64_t number) {
   std::uint8_t bytes[8];

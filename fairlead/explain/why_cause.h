@@ -27,7 +27,7 @@ enum class WhyCause : std::uint8_t {
   kQuota,        // it fits, but its group would exceed its quota
   kDown,         // it could run on GPUs that are down or closed
   kRetry,        // its start failed and is tried again later
-  kHeld,         // its user holds it back
+  kHeld,         // its user, a condition or a limit holds it back
   kNever,        // the whole cluster has no placement for it that its policy accepts
   kUnexplained,  // it fits, and the journal does not show why it does not run
 };

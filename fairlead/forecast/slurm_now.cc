@@ -2,6 +2,7 @@
 
 #include "fairlead/base/file.h"
 #include "fairlead/base/parse.h"
+#include "fairlead/input/slurm_limits.h"
 #include "fairlead/input/slurm_nodes.h"
 #include "fairlead/model/workload.h"
 #include "fairlead/trace/load.h"
@@ -226,7 +227,7 @@ std::vector<std::string> said_of(const SlurmNodes& nodes, const SlurmQueue& queu
   }
   said.emplace_back("jobs that run may be put on other GPUs");
   said.emplace_back("all nodes are near each other");
-  said.emplace_back("priorities, limits of users and reservations of Slurm are not known");
+  said.emplace_back("priorities, limits of partitions and reservations of Slurm are not known");
   return said;
 }
 
@@ -247,8 +248,48 @@ Result<SlurmFiles> ask_slurm(const std::filesystem::path& folder, const std::str
   const std::string sacct =
       fmt::format("{} {} {}", kSacct, since.empty() ? "now-30days" : since, kSacctFields);
   FL_TRY(keep_output(sacct, files.ended, "--sacct"));
+  const std::string qos = folder / "sacctmgr-qos.txt";
+  const std::string associations = folder / "sacctmgr-assoc.txt";
+  if (keep_output(std::string(kSacctmgrQos), qos, "")) files.qos = qos;
+  if (keep_output(std::string(kSacctmgrAssociations), associations, ""))
+    files.associations = associations;
   return files;
 }
+
+namespace {
+
+// Returns none if neither output is given.
+Result<std::optional<SlurmLimits>> limits_of(const SlurmFiles& files) {
+  std::optional<ByteSource> qos;
+  std::optional<ByteSource> associations;
+  if (!files.qos.empty()) {
+    FL_TRY_ASSIGN(source, ByteSource::open(files.qos));
+    qos.emplace(std::move(source));
+  }
+  if (!files.associations.empty()) {
+    FL_TRY_ASSIGN(source, ByteSource::open(files.associations));
+    associations.emplace(std::move(source));
+  }
+  if (!qos && !associations) return std::optional<SlurmLimits>();
+  FL_TRY_ASSIGN(limits,
+                read_slurm_limits(qos ? &*qos : nullptr, associations ? &*associations : nullptr));
+  return std::optional(std::move(limits));
+}
+
+void add_limit_notes(const std::optional<SlurmLimits>& limits, const SlurmFiles& files,
+                     std::vector<std::string>& said) {
+  if (limits) {
+    said.insert(said.end(), limits->said.begin(), limits->said.end());
+    said.emplace_back("limits hold jobs of the log alone: the QOS of waiting jobs is not read");
+  }
+  if (files.qos.empty())
+    said.push_back(fmt::format("limits of QOS are not known (`{}`)", kSacctmgrQos));
+  if (files.associations.empty())
+    said.emplace_back(
+        "limits of accounts and of users in them are not known (`sacctmgr show assoc -P`)");
+}
+
+}  // namespace
 
 Result<ClusterNow> slurm_now(const SlurmFiles& files) {
   if (files.nodes.empty())
@@ -299,7 +340,9 @@ Result<ClusterNow> slurm_now(const SlurmFiles& files) {
     rows.back().gpu_type = texts.emplace_back(places.nodes().type_of(job.gpu_type, runs_on));
   }
   FL_TRY_ASSIGN(trace, Trace::of("now", rows));
+  FL_TRY_ASSIGN(limits, limits_of(files));
   std::vector<std::string> said = said_of(nodes, queue, log, cluster, places, gone);
+  add_limit_notes(limits, files, said);
   return ClusterNow{.queue = {.cluster = std::move(cluster),
                               .trace = std::move(trace),
                               .jobs = std::move(jobs),
@@ -308,6 +351,7 @@ Result<ClusterNow> slurm_now(const SlurmFiles& files) {
                     .name = "slurm",
                     .nodes = std::move(specs),
                     .trace = std::move(log),
+                    .limits = limits ? std::optional(std::move(limits->rules)) : std::nullopt,
                     .said = std::move(said)};
 }
 

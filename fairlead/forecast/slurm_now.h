@@ -15,6 +15,8 @@ struct SlurmFiles {
   std::string nodes;         // scontrol show node
   std::string queue;         // squeue
   std::string ended;         // sacct
+  std::string qos;           // sacctmgr show qos -P
+  std::string associations;  // sacctmgr show assoc -P
   UtcOffsets utc_offsets{};  // of the times in `ended`, which have no zone; none: UTC
 };
 
@@ -22,11 +24,18 @@ struct SlurmFiles {
 constexpr std::string_view kSacct =
     "SLURM_TIME_FORMAT=%s sacct --allusers --allocations --duplicates --parsable2 --starttime";
 constexpr std::string_view kSacctFields =
-    "--state CD,F,CA,TO,NF,OOM,PR,RQ -o JobID,User,Partition,Submit,Start,End,ElapsedRaw,"
+    "--state CD,F,CA,TO,NF,OOM,PR,RQ -o "
+    "JobID,User,Account,QOS,Partition,Submit,Start,End,ElapsedRaw,"
     "TimelimitRaw,Priority,NNodes,Constraints,ReqTRES,AllocTRES,State";
 
-// Runs scontrol, squeue and sacct, the last for jobs that ended since `since` ("2026-01-01"), and keeps their output in
-// files of `folder`. Error: one of them is missing, or fails.
+constexpr std::string_view kSacctmgrQos = "sacctmgr show qos -P";
+constexpr std::string_view kSacctmgrAssociations =
+    "sacctmgr show assoc -P "
+    "format=Cluster,Account,ParentName,User,Partition,GrpTRES,GrpJobs,MaxJobs";
+
+// Runs scontrol, squeue and sacct, the last for jobs that ended since `since` ("2026-01-01"), and sacctmgr, and keeps
+// their output in files of `folder`. A sacctmgr that fails counts as not given, because not every user may ask it.
+// Error: one of the others is missing, or fails.
 Result<SlurmFiles> ask_slurm(const std::filesystem::path& folder, const std::string& since);
 
 // Jobs of the log and of the queue may run on the nodes of their partitions with the GPU type and features that they

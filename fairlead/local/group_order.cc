@@ -8,42 +8,33 @@ namespace {
 
 class GroupOrder {
  public:
-  explicit GroupOrder(std::span<const GroupLimit> limits)
-      : limits_(limits), used_(limits.size(), 0), is_full_(limits.size(), false) {}
+  explicit GroupOrder(std::span<const JobLimit> limits)
+      : limits_(limits), room_(limits, LimitRoom::Passing::kNone) {}
 
   // Takes the GPUs of a job out of its groups. False: one of them has no room, and the job is blocked.
   bool take(const OrderedJob& job, const GroupedUser& user) {
-    for (const std::size_t group : user.groups) {
-      if (job.gpus > limits_[group].gpus_max)
-        return block(job, StartBlock::Cause::kTooLarge, group);
-    }
-    for (const std::size_t group : user.groups) {
-      is_full_[group] = is_full_[group] || used_[group] + job.gpus > limits_[group].gpus_max;
-      if (is_full_[group]) return block(job, StartBlock::Cause::kLimit, group);
-    }
-    for (const std::size_t group : user.groups) used_[group] += job.gpus;
-    return true;
+    const auto refusal = room_.take(job.gpus, user.groups);
+    if (!refusal) return true;
+    const JobLimit& limit = limits_[refusal->limit];
+    blocked_[job.job] = {
+        .cause = refusal->is_too_large ? StartBlock::Cause::kTooLarge : StartBlock::Cause::kLimit,
+        .group = limit.name,
+        .gpus_max = limit.gpus_max};
+    return false;
   }
 
   std::map<JobId, StartBlock> blocked() && { return std::move(blocked_); }
 
  private:
-  bool block(const OrderedJob& job, StartBlock::Cause cause, std::size_t group) {
-    blocked_[job.job] = {
-        .cause = cause, .group = limits_[group].name, .gpus_max = limits_[group].gpus_max};
-    return false;
-  }
-
-  std::span<const GroupLimit> limits_;
-  std::vector<std::uint64_t> used_;
-  std::vector<bool> is_full_;
+  std::span<const JobLimit> limits_;
+  LimitRoom room_;
   std::map<JobId, StartBlock> blocked_;
 };
 
 }  // namespace
 
 std::map<JobId, StartBlock> group_order(std::vector<GroupedUser> users,
-                                        std::span<const GroupLimit> limits) {
+                                        std::span<const JobLimit> limits) {
   struct Cursor {
     GroupedUser* user = nullptr;
     std::size_t next = 0;

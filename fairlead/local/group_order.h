@@ -5,6 +5,7 @@
 #pragma once
 
 #include "fairlead/local/start_order.h"
+#include "fairlead/model/job_limits.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +15,6 @@
 #include <vector>
 
 namespace fairlead {
-
-struct GroupLimit {
-  std::string name;
-  std::uint32_t gpus_max = 0;
-};
 
 // The jobs of one user that the user's own order does not hold back.
 struct GroupedUser {
@@ -32,6 +28,6 @@ struct GroupedUser {
 // with the older job. Jobs of one user keep their order. None passes a job that a limit of its own group holds back.
 // O(jobs x users), and the sorting.
 std::map<JobId, StartBlock> group_order(std::vector<GroupedUser> users,
-                                        std::span<const GroupLimit> limits);
+                                        std::span<const JobLimit> limits);
 
 }  // namespace fairlead

@@ -13,7 +13,7 @@ OrderedJob job(std::size_t row, std::uint32_t gpus, State state = State::kHeld,
   return {.job = JobId(row), .priority = priority, .gpus = gpus, .state = state};
 }
 
-Rows blocked(std::vector<GroupedUser> users, std::vector<GroupLimit> limits) {
+Rows blocked(std::vector<GroupedUser> users, std::vector<JobLimit> limits) {
   Rows rows;
   for (const auto& [id, block] : group_order(std::move(users), limits)) rows.push_back(id.row());
   return rows;
@@ -38,7 +38,7 @@ TEST(GroupOrder, NonePassesAWideJobButOneThatIsTooLargeHoldsNothingBack) {
   const GroupedUser bob{.jobs = {job(1, 3), job(2, 1)}, .groups = {0}};
   const GroupedUser cid{.jobs = {job(3, 1)}, .groups = {0}};
   EXPECT_EQ(blocked({ann, bob, cid}, {{"lab", 4}}), (Rows{1, 2, 3}));
-  const auto all = group_order({ann, bob, cid}, std::vector<GroupLimit>{{"lab", 2}});
+  const auto all = group_order({ann, bob, cid}, std::vector<JobLimit>{{"lab", 2}});
   EXPECT_EQ(all.at(JobId(1)).cause, StartBlock::Cause::kTooLarge);
   EXPECT_EQ(all.at(JobId(2)).cause, StartBlock::Cause::kLimit);
   EXPECT_EQ(all.at(JobId(2)).group, "lab");

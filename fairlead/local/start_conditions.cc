@@ -341,7 +341,7 @@ void StartConditions::update_order(Time now, User& user) {
 
 void StartConditions::update_groups() {
   for (const auto& [job, block] : group_blocked_) due_.insert(job);
-  std::vector<GroupLimit> limits;
+  std::vector<JobLimit> limits;
   std::vector<GroupedUser> grouped;
   for (Group& group : groups()) limits.push_back(std::move(group.limit));
   for (const auto& entry : users_) {

@@ -58,7 +58,7 @@ class StartConditions : public RecordSink {
   Status set_group_gpus_max(std::string_view group, std::uint32_t gpus_max);
   const GpuLimits& limits() const { return limits_; }
   struct Group {
-    GroupLimit limit;
+    JobLimit limit;
     std::vector<UserId> users{};  // users in the tables that have jobs here
   };
   // Returns the groups with a limit, by name. The groups of a user are looked up when the user's first job comes, when the

@@ -1,6 +1,9 @@
 #include "fairlead/local/start_order.h"
 
+#include "fairlead/model/job_limits.h"
+
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 namespace fairlead {
@@ -47,24 +50,21 @@ std::map<JobId, StartBlock> start_order(std::vector<OrderedJob> jobs, std::uint3
   sort_by_start(jobs);
   std::map<JobId, StartBlock> blocked;
   First first;
-  std::uint64_t used = 0;
-  bool is_full = false;
+  const std::array<JobLimit, 1> limits = {JobLimit{.name = {}, .gpus_max = gpus_max}};
+  const std::array<std::size_t, 1> of = {0};
+  LimitRoom room(limits, LimitRoom::Passing::kNone);
   for (const OrderedJob& one : jobs) {
     if (const OrderedJob* by = first.before(one, take_idle)) {
       blocked[one.job] = {.cause = StartBlock::Cause::kPriority, .by = by->job};
       continue;
     }
-    if (gpus_max > 0 && one.gpus > gpus_max) {
-      blocked[one.job] = {.cause = StartBlock::Cause::kTooLarge, .gpus_max = gpus_max};
-      continue;
+    const auto refusal = room.take(one.gpus, of);
+    if (refusal) {
+      blocked[one.job] = {
+          .cause = refusal->is_too_large ? StartBlock::Cause::kTooLarge : StartBlock::Cause::kLimit,
+          .gpus_max = gpus_max};
     }
-    is_full = is_full || (gpus_max > 0 && used + one.gpus > gpus_max);
-    if (is_full) {
-      blocked[one.job] = {.cause = StartBlock::Cause::kLimit, .gpus_max = gpus_max};
-    } else {
-      used += one.gpus;
-    }
-    first.add(one, is_full);
+    if (!refusal || !refusal->is_too_large) first.add(one, refusal.has_value());
   }
   return blocked;
 }

@@ -81,6 +81,7 @@ void add_reading(const Summary& summary, std::vector<AssumedLine>& lines) {
   }
   if (!assumed.resources.empty())
     lines.push_back({"resources", assumed.resources, assumed.resources_jobs});
+  for (const auto& [text, jobs] : assumed.limits) lines.push_back({"limits", text, jobs});
   const TraceReading& trace = assumed.trace;
   if (trace.is_recognised && !trace.format.empty()) {
     lines.push_back(

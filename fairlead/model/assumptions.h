@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fairlead {
@@ -39,6 +40,8 @@ struct Assumptions {
   // Whether CPU and memory limit placements, with the number of jobs that this is about; empty: no input states any.
   std::string resources;
   std::int64_t resources_jobs = 0;
+  // Facts on limits of users, QOS and accounts, and the number of jobs that each is about.
+  std::vector<std::pair<std::string, std::int64_t>> limits;
   std::vector<std::string> implausible;  // oddities of the trace, one sentence each
   friend bool operator==(const Assumptions&, const Assumptions&) = default;
 };

@@ -42,6 +42,8 @@ struct JobRow {
   std::int64_t group_quota = 0;    // the same
   Logged logged{};
   std::string_view partition{};  // partition in the log's scheduler; empty: unknown
+  std::string_view qos{};        // its QOS there; empty: unknown
+  std::string_view account{};    // its account there; empty: unknown
   std::string_view state{};      // how it ended, in the words of the trace; empty: unknown
   std::string_view repaired{};   // the reader's change, for rows_repaired; empty: none
 
@@ -113,6 +115,8 @@ struct JobRow {
     visit("priority", self.logged.priority,
           Column{kOptional, &Columns::priority, -kPriorityMax, kPriorityMax});
     visit("partition", self.partition, Column{});
+    visit("qos", self.qos, Column{});
+    visit("account", self.account, Column{});
     visit("start_s", self.logged.start, Column{kOptional, &Columns::start});
   }
 };

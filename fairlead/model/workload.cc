@@ -76,7 +76,9 @@ JobRow row_of(const Workload& workload, JobId job) {
                 .gpu_type = workload.reference_types[job],
                 .tickets = users.tickets[user],
                 .logged = jobs.logged_of(job),
-                .partition = jobs.partition_name(job)};
+                .partition = jobs.partition_name(job),
+                .qos = workload.qos.name(job),
+                .account = workload.accounts.name(job)};
   if (!model.is_none()) row.model = workload.models[model];
   if (const auto types = workload.runs_on.find(job); types != workload.runs_on.end())
     row.runs_on = types->second;
@@ -316,6 +318,11 @@ void WorkloadBuilder::append(const JobRow& row, std::string_view id) {
   workload_.reference_types.push_back(std::string(row.gpu_type));
   if (!row.state.empty()) append_state(job, row.state);
   if (!row.runs_on.empty()) workload_.runs_on.emplace(job, row.runs_on);
+  if (!row.qos.empty())
+    workload_.qos.of_job.grow_to(job) = find_or_add(qos_, workload_.qos.names, row.qos);
+  if (!row.account.empty())
+    workload_.accounts.of_job.grow_to(job) =
+        find_or_add(accounts_, workload_.accounts.names, row.account);
   if (row.asks.is_stated()) workload_.asks.grow_to(job) = row.asks;
   if (!row.require_level.empty() || !row.prefer_level.empty()) {
     workload_.levels.emplace(

@@ -58,6 +58,20 @@ struct LevelNames {
   std::string preferred;
 };
 
+// A word of each job, of few different ones.
+struct JobLabels {
+  IdVector<LabelId, std::string> names;
+  IdVector<JobId, LabelId> of_job;  // ends with the last job that has one
+
+  // Returns none for a job without a label.
+  LabelId of(JobId job) const { return of_job.has(job) ? of_job[job] : LabelId(); }
+  // Returns an empty text for a job without a label.
+  std::string_view name(JobId job) const {
+    const LabelId its = of(job);
+    return its.is_none() ? std::string_view() : names[its];
+  }
+};
+
 struct Workload {
   std::string name;  // name of the trace, for reports
   Users users;
@@ -73,6 +87,9 @@ struct Workload {
   std::map<JobId, std::string> runs_on;
   // CPU and memory of the gang that each job asks for. Ends with the last job that states some. Read asks_of().
   IdVector<JobId, CpuMemory> asks;
+  // QOS and account of each job in the scheduler of a log. Limits are about them (model/job_limits.h).
+  JobLabels qos;
+  JobLabels accounts;
   // The levels of jobs that ask for any; jobs.closeness has them once the cluster is known (levels.h).
   std::map<JobId, LevelNames> levels;
   // The trace's word for a job's end: 1 + its row in `state_words`; 0: unknown. Empty if no job
@@ -233,6 +250,8 @@ class WorkloadBuilder {
   NameIndex users_;
   NameIndex models_;
   NameIndex partitions_;
+  NameIndex qos_;
+  NameIndex accounts_;
   NameIndex groups_;                        // whose tickets are 0 until they are named
   IdVector<UserId, std::int64_t> tickets_;  // 0: not named yet
   // The number of occurrences of each repeated id.

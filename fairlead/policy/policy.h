@@ -52,6 +52,7 @@ struct Needs {
   RatesNeeded rates = RatesNeeded::kNone;
   WorkNeeded work{};
   bool elastic = false;  // the policy may place gangs from gpus_min to gpus_max
+  bool limits = true;    // limits hold its jobs; false: it repeats a schedule that kept them
   bool copies = false;   // the policy may place several copies of a job (Plan::place_copy)
 };
 

@@ -54,9 +54,11 @@ void WorldRecorder::on(const Record& record) {
                           record::StopFailed> auto&) {
             not_exact(t, "it reports when jobs start and stop");
           },
-          [&](const OneOf<record::Cancelled, record::Held, record::Released, record::Cordoned,
-                          record::Closed, record::Uncordoned, record::Tickets,
-                          record::Forgotten> auto&) {
+          [&](const OneOf<record::Held, record::Released> auto&) {
+            not_exact(t, "users or limits hold jobs");
+          },
+          [&](const OneOf<record::Cancelled, record::Cordoned, record::Closed, record::Uncordoned,
+                          record::Tickets, record::Forgotten> auto&) {
             not_exact(t, "users and operators take part");
           },
           [&](const record::Failed&) { not_exact(t, "a job fails"); },

@@ -77,7 +77,7 @@ TEST(RecordedWorld, OnlyAnExactOneCanBeRebuilt) {
       {record::Place{.job = job, .is_reported = true}, "reports when jobs start"},
       {record::Started{job, {}}, "reports when jobs start"},
       {record::Stopped{job, 1}, "reports when jobs start"},
-      {record::Held{job}, "users and operators"},
+      {record::Held{job}, "users or limits hold jobs"},
       {record::Cordoned{node, ""}, "users and operators"},
       {record::Tickets{UserId(0), 2}, "users and operators"},
       {record::Ignored{EventKind::kFinished, job, node, 1}, "late, or repeats"},

@@ -56,6 +56,8 @@ Status take_reference_types(Workload& workload, const ReplayRequest& request,
   workload.runs_on = std::move(read.runs_on);
   workload.levels = std::move(read.levels);
   workload.asks = std::move(read.asks);
+  workload.qos = std::move(read.qos);
+  workload.accounts = std::move(read.accounts);
   return {};
 }
 
@@ -79,6 +81,9 @@ Result<Recording> read_recorded(const ReplayRequest& request) {
   if (std::filesystem::is_directory(recording.journal, ignored)) recording.journal /= kJournalName;
   FL_TRY_ASSIGN(summary, summary_beside(recording.journal));
   FL_TRY_ASSIGN(settings, settings_of(request, summary));
+  if (!settings.limits.empty() && request.trace.empty())
+    return input_error(
+        "--trace is missing: limits are about QOS and accounts, which the journal does not have");
   WorldRecorder world;
   DecisionReader decisions(
       [&](const Decision& decision) { recording.decisions.push_back(decision.digest()); });

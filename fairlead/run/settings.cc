@@ -189,6 +189,10 @@ constexpr Setting kSettings[] = {
      [](std::string_view v, Settings& s) {
        return set_choice(v, {"honour", "ignore"}, s.resources_ignored);
      }},
+    {"limits", "a file",
+     "limits on the GPUs and jobs that a user, a QOS or an account may have at once: a table with "
+     "the columns name, qos, account, user, per, gpus and jobs; excludes faults (default: none)",
+     [](std::string_view v, Settings& s) { return set_text(v, s.limits); }},
     {"resample", "no or yes",
      "whether blocks of days of the trace are drawn again by the seed: another trace of the same "
      "length, without "
@@ -375,6 +379,8 @@ Status check_network(const NetworkOptions& network) {
 }
 
 Status check_faults(const Settings& settings) {
+  if (!settings.limits.empty() && settings.unreliable.any())
+    return input_error("--set limits excludes faults: {}", settings.limits);
   if (settings.outages.empty()) return {};
   if (settings.faults.mtbf_h > 0 || settings.faults.rack_mtbf_h > 0) {
     return input_error("--set outages excludes mtbf_h and rack_mtbf_h: {}", settings.outages);

@@ -8,6 +8,7 @@
 #include "fairlead/input/gpu_power.h"
 #include "fairlead/metrics/timeline.h"
 #include "fairlead/model/communication.h"
+#include "fairlead/model/job_limits.h"
 #include "fairlead/model/job_row.h"
 #include "fairlead/model/known_speed.h"
 #include "fairlead/model/known_work.h"
@@ -49,6 +50,8 @@ struct Settings {
   Tasks tasks = Tasks::kOfOneGpu;    // size of tasks in foreign formats
   PlacesRule places = PlacesRule::kStated;
   bool resources_ignored = false;  // CPU and memory of jobs do not count
+  std::string limits;              // a file of limits (input/limits_file.h); empty: limit_rules
+  std::vector<LimitRule> limit_rules;
   bool resample =
       false;        // a resample of the trace by the run's seed in its place (trace/resample.h)
   double load = 0;  // offered load to rescale to (trace/load.h); 0: interarrival times stay

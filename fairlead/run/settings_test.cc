@@ -193,5 +193,12 @@ TEST(Settings, AListOfOutagesIsInsteadOfDrawnOnes) {
   }
 }
 
+TEST(Settings, LimitsAreForExactWorlds) {
+  EXPECT_EQ(parse_settings({"limits=l.csv"})->limits, "l.csv");
+  const auto both = parse_settings({"limits=l.csv", "faults=late_s:2"});
+  ASSERT_FALSE(both.has_value());
+  EXPECT_EQ(both.error().message, "--set limits excludes faults: l.csv");
+}
+
 }  // namespace
 }  // namespace fairlead

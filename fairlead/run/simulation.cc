@@ -1,8 +1,10 @@
 #include "fairlead/run/simulation.h"
 
 #include "fairlead/base/archive.h"
+#include "fairlead/engine/eligibility.h"
 #include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
+#include "fairlead/input/limits_file.h"
 #include "fairlead/input/models_file.h"
 #include "fairlead/input/outages_file.h"
 #include "fairlead/metrics/bounds.h"
@@ -67,8 +69,60 @@ void add_resources(const Cluster& cluster, const Workload& workload, bool ignore
   }
 }
 
+// The jobs that the limits of a run are about.
+struct LimitFacts {
+  std::size_t limits = 0;
+  std::int64_t limited = 0;
+  std::int64_t too_large = 0;
+  std::int64_t unknown = 0;
+};
+
+// Puts the limits into words.
+void add_limits(const Workload& workload, const Settings& settings, const Needs& needs,
+                const LimitFacts& facts, Assumptions& assumed) {
+  const auto with_qos =
+      std::ranges::count_if(workload.qos.of_job, [](LabelId label) { return !label.is_none(); });
+  const auto add = [&](std::string text, std::int64_t jobs) {
+    if (jobs > 0) assumed.limits.emplace_back(std::move(text), jobs);
+  };
+  if (settings.limits.empty() && settings.limit_rules.empty())
+    return add("limits of QOS, accounts and users are not known (--set limits=FILE)", with_qos);
+  if (!needs.limits)
+    return add("the recorded starts are kept, whatever the limits",
+               static_cast<std::int64_t>(workload.jobs.size()));
+  add(fmt::format("{} limit{} of {} rule{} held jobs until they fitted", facts.limits,
+                  facts.limits == 1 ? "" : "s", settings.limit_rules.size(),
+                  settings.limit_rules.size() == 1 ? "" : "s"),
+      facts.limited);
+  add("ask for more GPUs than a limit, which does not apply to them", facts.too_large);
+  add("have no QOS or no account in the trace, so limits by these do not apply", facts.unknown);
+}
+
+// Lowers the most GPUs and copies of a limited job to its limits, and returns the most GPUs that it has at once.
+// REQUIRES: the job asks for no more GPUs than each of its limits.
+std::uint32_t keep_within(const LimitedJobs& limited, const Needs& needs, std::size_t nodes,
+                          Workload& workload, JobId job) {
+  Jobs& jobs = workload.jobs;
+  std::uint32_t most = 0;
+  for (const std::size_t limit : limited.of_job[job]) {
+    const std::uint32_t gpus = limited.limits[limit].gpus_max;
+    if (gpus > 0 && (most == 0 || gpus < most)) most = gpus;
+  }
+  if (needs.elastic && most > 0) {
+    const std::uint32_t whole = most - most % jobs.task_gpus[job];
+    jobs.gpus_max[job] = std::min(jobs.gpus_max[job], whole);
+  }
+  const std::uint32_t gang = needs.elastic ? jobs.gpus_max[job] : jobs.gpus[job];
+  if (!needs.copies) return gang;
+  std::uint32_t& copies = jobs.extras.grow_to(job).copies_max;
+  if (copies == 0) copies = static_cast<std::uint32_t>(nodes);
+  if (most > 0) copies = std::min(copies, most / gang);
+  return gang * copies;
+}
+
 Assumptions assumptions(const SimulationInputs& inputs, const Workload& workload,
-                        const Speed& speed, const std::vector<std::string>& implausible) {
+                        const Speed& speed, const std::vector<std::string>& implausible,
+                        const LimitFacts& limits) {
   Assumptions assumed{.trace = workload.reading, .speeds = speed.assumed()};
   assumed.implausible = implausible;
   assumed.reference_is_named = !inputs.settings.reference_gpu.empty();
@@ -77,6 +131,7 @@ Assumptions assumptions(const SimulationInputs& inputs, const Workload& workload
     assumed.reference_type = inputs.cluster.type_names[speed.reference_type()];
   }
   add_resources(inputs.cluster, workload, inputs.settings.resources_ignored, assumed);
+  add_limits(workload, inputs.settings, inputs.policy->needs(), limits, assumed);
   const bool several = has_several_products(inputs.cluster);
   for (JobId job : ids<JobId>(workload.jobs.size())) {
     if (several && workload.reference_types[job].empty()) ++assumed.reference_jobs;
@@ -153,6 +208,7 @@ struct Simulation::World : RecordSink {
                                .faults = settings.faults,
                                .network = settings.network,
                                .seed = inputs.seed});
+    hold_by_limits();
     EngineOptions options{
         .until = inputs.until, .profiles = settings.profiles, .jobs = workload.jobs.size()};
     options.profiles.seed = inputs.seed;
@@ -165,6 +221,29 @@ struct Simulation::World : RecordSink {
     }
     engine.emplace(inputs.cluster, &speed, *inputs.policy, engine_world(), *this, options);
     return {};
+  }
+  // A job that the engine will reject has no limit, because it never ends.
+  void hold_by_limits() {
+    const Needs needs = inputs.policy->needs();
+    if (inputs.settings.limit_rules.empty() || !needs.limits) return;
+    Eligibility eligibility;
+    IdVector<JobId, std::uint32_t> gpus_of;
+    for (const JobId job : ids<JobId>(workload.jobs.size())) {
+      const JobSpec spec = workload.jobs.asked(job);
+      const bool never =
+          !eligibility
+               .answer(spec, *inputs.policy, inputs.cluster, workload.users, backend->task_limits())
+               .refusal.empty();
+      gpus_of.push_back(never ? 0 : spec.gpus);
+    }
+    LimitedJobs limited = limited_jobs(inputs.settings.limit_rules, workload, gpus_of);
+    for (const JobId job : ids<JobId>(workload.jobs.size())) {
+      if (!limited.of_job[job].empty())
+        gpus_of[job] = keep_within(limited, needs, inputs.cluster.nodes(), workload, job);
+    }
+    limit_facts = {limited.limits.size(), limited.limited, limited.too_large, limited.unknown};
+    backend->hold_by(std::make_unique<LimitHolds>(inputs.cluster, workload.jobs, std::move(limited),
+                                                  std::move(gpus_of)));
   }
   void on(const Record& record) override {
     for (RecordSink* sink : sinks) sink->on(record);
@@ -213,6 +292,7 @@ struct Simulation::World : RecordSink {
   Metrics metrics;
   CostMeters costs;
   std::vector<RecordSink*> sinks;
+  LimitFacts limit_facts;
   std::vector<std::string> implausible;  // implausible facts of the trace as it was read
   Speed speed;
   std::optional<SimBackend> backend;
@@ -245,6 +325,10 @@ Result<Simulation> Simulation::make(SimulationInputs inputs) {
   if (const std::string& file = inputs.settings.outages; !file.empty()) {
     FL_TRY_ASSIGN(outages, load_outages(file, inputs.cluster));
     inputs.settings.faults.outages = std::move(outages);
+  }
+  if (const std::string& file = inputs.settings.limits; !file.empty()) {
+    FL_TRY_ASSIGN(rules, load_limits(file));
+    inputs.settings.limit_rules = std::move(rules);
   }
   const Settings& settings = inputs.settings;
   FL_TRY_ASSIGN(workload, drawn_jobs(std::move(*inputs.trace.workload_), settings, inputs.seed));
@@ -314,7 +398,8 @@ RunFacts Simulation::facts() const {
   const World& world = *world_;
   const bool copies = world.inputs.policy->needs().copies;
   return {.rows = world.workload.rows,
-          .assumed = assumptions(world.inputs, world.workload, world.speed, world.implausible),
+          .assumed = assumptions(world.inputs, world.workload, world.speed, world.implausible,
+                                 world.limit_facts),
           .models_unknown = world.speed.models_unknown(),
           .models_communicating = communicating(world.workload, world.speed),
           .settings = world.inputs.settings.given,

@@ -39,6 +39,11 @@ SimBackend::SimBackend(const Cluster& cluster, const Workload& workload, const S
   std::ranges::stable_sort(arrivals_, {}, [&](JobId job) { return workload.jobs.arrival[job]; });
 }
 
+void SimBackend::hold_by(std::unique_ptr<LimitHolds> holds) {
+  FL_CHECK(next_arrival_ == 0, "limits after the first arrival");
+  holds_ = std::move(holds);
+}
+
 Time SimBackend::next_arrival() const {
   if (next_arrival_ == arrivals_.size()) return Time::never();
   return workload_.jobs.arrival[arrivals_[next_arrival_]];
@@ -50,7 +55,9 @@ Time SimBackend::next_finish() const {
 
 // Nodes may go down and up for ever; they matter only while something waits for them.
 bool SimBackend::only_nodes_change() const {
-  return next_arrival() == Time::never() && next_finish() == Time::never() && faults_.all_up();
+  const bool holds_change = holds_ && holds_->next() != Time::never();
+  return next_arrival() == Time::never() && next_finish() == Time::never() && !holds_change &&
+         faults_.all_up();
 }
 
 Batch SimBackend::wait(Time until, bool awaited) {
@@ -61,7 +68,8 @@ Batch SimBackend::wait(Time until, bool awaited) {
   // A failure may change nothing, for example the failure of a node whose rack is down.
   for (;;) {
     if (!awaited && only_nodes_change()) return {.now = now_, .present = now_, .ended = true};
-    const Time next = std::min({next_arrival(), next_finish(), faults_.next()});
+    const Time holds = holds_ ? holds_->next() : Time::never();
+    const Time next = std::min({next_arrival(), next_finish(), faults_.next(), holds});
     if (next > until) {
       now_ = until;
       return {.now = now_, .present = now_};
@@ -81,6 +89,7 @@ void SimBackend::collect_events(Time now) {
   collect_node_changes();
   collect_arrivals();
   FL_DCHECK(std::ranges::is_sorted(events_, {}, &Event::kind));
+  if (holds_) holds_->add_to(events_);
 }
 
 void SimBackend::collect_finished() {
@@ -90,6 +99,7 @@ void SimBackend::collect_finished() {
     FL_CHECK(left_[job].fixed <= 0, "job {} finishes with work left", job.row());
     left_[job] = {};
     events_.push_back(run_event(EventKind::kFinished, job, runs_[job].number));
+    if (holds_) holds_->finish(job);
   }
 }
 
@@ -174,6 +184,7 @@ std::span<const SpeedChange> SimBackend::expect(Time now, std::span<Step> steps)
   for (Step& step : steps) {
     if (step.kind == Step::Kind::kPlace) start(step);
   }
+  if (holds_ && !steps.empty()) holds_->decide(now);
   return speed_changes_;
 }
 
@@ -227,7 +238,8 @@ void SimBackend::begin_run(Time now, Step& step) {
       unsaved_[step.job] = {.lost = lost_work(step)};
     run = {.number = step.run, .works_from = now, .progress_from = now};
   }
-  if (faults_.next() != Time::never()) {
+  if (holds_) holds_->begin_run(step.job, step.gang);
+  if (keeps_gangs()) {
     if (step.copy > 0) {
       run.gang = gangs_.append(run.gang, step.gang, step.gpu_masks, step.copy);
     } else {
@@ -258,6 +270,7 @@ void SimBackend::end_run(JobId job) {
   left_[job] = left_at(job, now_);
   completions_.erase(job);
   rates_.clear(job);
+  if (holds_) holds_->end_run(gangs_.gang(runs_[job].gang));
   gangs_.release(std::exchange(runs_[job].gang, {}));
   if (network_) network_->end(job);
 }

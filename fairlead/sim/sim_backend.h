@@ -7,7 +7,9 @@
 //     start, stop and finish; no allocation once warm.
 //  3. A rate changes at the very moment at which a gang that shares links with the job's begins or
 //     ends its run: at most once at that instant, by expect(), when all of them have come and gone.
-//  4. It ends when nothing can change any more: no arrival left, no job running, and every node up.
+//  4. Jobs that would exceed a limit are held, and released at the instant at which there is room; after a decision, a
+//     millisecond later (sim/limit_holds.h).
+//  5. It ends when nothing can change any more: no arrival left, no job running, and every node up.
 #pragma once
 
 #include "fairlead/base/indexed_heap.h"
@@ -18,9 +20,11 @@
 #include "fairlead/model/workload.h"
 #include "fairlead/sim/costs.h"
 #include "fairlead/sim/faults.h"
+#include "fairlead/sim/limit_holds.h"
 #include "fairlead/sim/network.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -39,6 +43,9 @@ class SimBackend : public Backend, public ExactWork {
   // Everything passed by reference must outlive the backend.
   SimBackend(const Cluster& cluster, const Workload& workload, const Speed& speed,
              SimOptions options);
+
+  // Holds jobs back by limits from now on. REQUIRES: called before the first wait().
+  void hold_by(std::unique_ptr<LimitHolds> holds);
 
   // REQUIRES, with contention: expect() came since events were returned.
   Batch wait(Time until, bool awaited) override;
@@ -83,6 +90,7 @@ class SimBackend : public Backend, public ExactWork {
   void collect_events(Time now);
   void collect_finished();
   void collect_node_changes();
+  bool keeps_gangs() const { return holds_ != nullptr || faults_.next() != Time::never(); }
   void collect_arrivals();
   void evict_from(NodeId node, std::uint64_t gpus);
   Work left_at(JobId job, Time now) const;
@@ -110,6 +118,7 @@ class SimBackend : public Backend, public ExactWork {
   std::vector<Event> events_;
   std::vector<JobSpec> announced_;
   std::vector<JobId> victims_;
+  std::unique_ptr<LimitHolds> holds_;  // with limits
 };
 
 }  // namespace fairlead

@@ -118,6 +118,10 @@ void anonymise(Workload& workload) {
     workload.users.groups.names[group] = fmt::format("g{}", group.row() + 1);
   for (const PartitionId partition : ids<PartitionId>(workload.jobs.partitions.size()))
     workload.jobs.partitions[partition] = fmt::format("p{}", partition.row() + 1);
+  for (const auto& [labels, letter] : {std::pair(&workload.qos, 'q'), {&workload.accounts, 'a'}}) {
+    for (const LabelId label : ids<LabelId>(labels->names.size()))
+      labels->names[label] = fmt::format("{}{}", letter, label.row() + 1);
+  }
   workload.reading.times.clear();
   workload.reading.starts_at_ms = 0;
 }

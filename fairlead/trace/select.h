@@ -35,7 +35,7 @@ struct Selection {
 // trace has none. O(jobs) time, and a copy of the workload.
 Result<Workload> select_jobs(Workload workload, const Selection& selection);
 
-// Names users u1, u2, ..., groups g1, ..., partitions p1, ... and jobs j1, ... by first appearance, and
+// Names users u1, u2, ..., groups g1, ..., partitions p1, ..., QOS q1, ..., accounts a1, ... and jobs j1, ... by first appearance, and
 // removes the calendar. Models, GPU types, sizes and times on the trace's clock stay. O(jobs).
 void anonymise(Workload& workload);
 

@@ -37,6 +37,9 @@ inline std::vector<std::string> jobs_of(const Workload& workload) {
     const auto text_of = [](Thousandths one) { return static_cast<double>(one.value) / 1000; };
     if (asks.cpus.value > 0) line += fmt::format(" cpus={}", text_of(asks.cpus));
     if (asks.memory_gb.value > 0) line += fmt::format(" memory_gb={}", text_of(asks.memory_gb));
+    for (const auto& [key, label] : {std::pair("qos", workload.qos.name(job)),
+                                     std::pair("account", workload.accounts.name(job))})
+      if (!label.empty()) line += fmt::format(" {}={}", key, label);
     lines.push_back(line);
   }
   return lines;

@@ -15,7 +15,8 @@ from fairlead._errors import InputError
 #: dicts, one for each job; or a Trace.
 TraceLike = Union[str, "os.PathLike[str]", _core.Trace, Mapping[str, Any], Iterable[Mapping[str, Any]], Any]
 
-_TEXTS = ("job", "user", "model", "gpu_type", "runs_on", "require_level", "prefer_level", "group", "partition", "state")
+_TEXTS = ("job", "user", "model", "gpu_type", "runs_on", "require_level", "prefer_level", "group", "partition", "qos",
+          "account", "state")
 _WHOLES = ("gpus", "gpus_min", "gpus_max", "task_gpus", "copies_max", "tickets", "group_tickets", "group_quota", "priority")
 _AMOUNTS = ("cpus", "memory_gb")
 _SECONDS = ("submit_s", "duration_s", "time_limit_s", "start_s")

@@ -89,5 +89,35 @@ TEST_F(ImportTest, WhereItIsNotItsOutputIsAskedFor) {
   EXPECT_EQ(fairlead("import slurm --since \"1;id\"").exit_code, 2);
 }
 
+TEST_F(ImportTest, LimitsOfTheSiteAreAskedForAndUsed) {
+  const std::string here = slurm_here();
+  const auto sacctmgr = [&](std::string_view body) {
+    write("bin/sacctmgr", fmt::format("#!/bin/sh\n{}\n", body));
+    fs::permissions(path("bin/sacctmgr"), fs::perms::owner_all);
+  };
+  sacctmgr("exit 1");
+  const Ended without = fairlead("import slurm --out none", here);
+  ASSERT_EQ(without.exit_code, 0) << without.errors;
+  EXPECT_NE(without.out.find("limits of QOS are not known (`sacctmgr show qos -P`)"),
+            std::string::npos)
+      << without.out;
+  sacctmgr(
+      "case $2 in qos) printf 'Name|GrpTRES|MaxTRESPU\\nnormal||gres/gpu=8\\n';; "
+      "*) printf 'Account|User|GrpTRES|MaxJobs\\nlab||gres/gpu=16|\\n';; esac");
+  const Ended ended = fairlead("import slurm --out lab", here);
+  ASSERT_EQ(ended.exit_code, 0) << ended.errors;
+  EXPECT_NE(ended.out.find("limits.csv    2 limits"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("--set limits=lab/limits.csv"), std::string::npos) << ended.out;
+  EXPECT_EQ(read("lab/limits.csv"),
+            "name,qos,account,user,per,gpus,jobs\n"
+            "MaxTRESPerUser of QOS normal,normal,,,user,8,\n"
+            "GrpTRES of account lab,,lab,,,16,\n");
+  const Ended run = fairlead(
+      "simulate --cluster lab/cluster.yaml --trace lab/jobs.csv --policy fifo --set "
+      "limits=lab/limits.csv");
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_NE(run.out.find("have no QOS or no account in the trace"), std::string::npos) << run.out;
+}
+
 }  // namespace
 }  // namespace fairlead

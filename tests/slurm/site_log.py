@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Writes a Slurm log as sites have it, with waits that are known to be right.
 
-    site_log.py --jobs 27000 --out DIR
+    site_log.py --jobs 27000 --out DIR [--site limited]
 
 DIR gets scontrol.txt, sacct.txt and squeue.txt in the form of Slurm's own commands, sacct-local.txt with local times
 without a zone, and truth.json with what a reader must find. The site has three GPU partitions with node types of their own, MIG instances, a feature that only some nodes
 have, and a partition without GPUs. Jobs are cancelled while they wait, requeued after a failure, and some rows are from
 before a change of the clock. Starts are those of a scheduler as Slurm's: first come, first served in each partition, and
 every 30 s conservative backfill by time limits. It shares no code with Fairlead's model of Slurm.
+
+The site `limited` has one partition whose jobs ask for features, and limits of QOS and accounts on the GPUs and jobs that run
+at once; sacctmgr-qos.txt and sacctmgr-assoc.txt have them. A job that a limit blocks does not block others. It counts from its
+start to its end.
 """
 
 import argparse
@@ -31,13 +35,18 @@ class Node:
         self.free = gpus
 
 
-def site():
+def site(name):
     nodes = []
 
     def add(prefix, count, partition, kind, gpus, features):
         for i in range(count):
             nodes.append(Node(f"{prefix}{i + 1:02}", partition, kind, gpus, features))
 
+    if name == "limited":
+        add("hop", 4, "gpu", "h100", 8, ["h100", "nvlink"])
+        add("amp", 6, "gpu", "a100", 8, ["a100", "nvlink"])
+        add("amq", 6, "gpu", "a100", 8, ["a100", "pcie"])
+        return nodes
     add("hopper", 5, "h100", "h100", 8, ["h100", "nvlink"])
     add("amp", 6, "a100", "a100", 8, ["a100", "nvlink"])
     add("amq", 4, "a100", "a100", 8, ["a100", "pcie"])
@@ -60,7 +69,44 @@ KINDS = [
 ]
 
 
+LIMITED_KINDS = [
+    ("gpu", "", "h100", [(1, 1), (2, 1), (4, 1), (8, 1)], [35, 20, 25, 20], 0.75),
+    ("gpu", "", "a100", [(1, 1), (2, 1), (4, 1)], [50, 30, 20], 0.45),
+    ("gpu", "", "nvlink", [(2, 1), (4, 1), (8, 1)], [40, 35, 25], 0.08),
+    ("gpu", "", "pcie", [(1, 1), (2, 1)], [70, 30], 0.12),
+]
+# Of each QOS: most GPUs and jobs of a user, most GPUs of all its jobs; 0: no limit.
+QOS = {"normal": (20, 0, 0), "student": (8, 6, 20), "free": (0, 0, 0)}
+ACCOUNTS = {"physics": 48, "biology": 0, "school": 0}  # most GPUs
+
+
+class Limits:
+    """The use of QOS and accounts by the jobs that run."""
+
+    def __init__(self):
+        self.gpus, self.jobs = {}, {}
+
+    @staticmethod
+    def of(job):
+        user_gpus, user_jobs, all_gpus = QOS[job.qos]
+        return [((job.qos, job.user), user_gpus, user_jobs), ((job.qos,), all_gpus, 0),
+                ((job.account, "account"), ACCOUNTS[job.account], 0)]
+
+    def allow(self, job):
+        return job.qos == "" or all((not gpus or self.gpus.get(key, 0) + job.gpus <= gpus)
+                                    and (not jobs or self.jobs.get(key, 0) < jobs)
+                                    for key, gpus, jobs in self.of(job))
+
+    def count(self, job, sign):
+        if job.qos:
+            for key, _, _ in self.of(job):
+                self.gpus[key] = self.gpus.get(key, 0) + sign * job.gpus
+                self.jobs[key] = self.jobs.get(key, 0) + sign
+
+
 class Job:
+    qos = account = ""
+
     def __init__(self, number, user, partition, kind, features, gpus, nodes, submit, work, limit):
         self.id, self.user, self.partition = number, user, partition
         self.kind, self.features = kind, features
@@ -74,11 +120,12 @@ class Job:
                 and (not self.features or self.features in node.features))
 
 
-def draw_jobs(jobs, nodes, rng):
+def draw_jobs(jobs, nodes, rng, kinds):
     """Draws jobs so that each kind of request has its load: first sizes and durations, then the times."""
     weights = []
-    for partition, kind, _, sizes, shares, load in KINDS:
-        capacity = sum(n.gpus for n in nodes if n.partition == partition and kind in ("", n.kind))
+    for partition, kind, feature, sizes, shares, load in kinds:
+        capacity = sum(n.gpus for n in nodes if n.partition == partition and kind in ("", n.kind)
+                       and (kinds is KINDS or feature in n.features))
         mean = sum(g * s for (g, _), s in zip(sizes, shares)) / sum(shares)
         weights.append(load * capacity / mean)
     users = [f"u{i:02}" for i in range(40)]
@@ -86,8 +133,8 @@ def draw_jobs(jobs, nodes, rng):
     work_mean = 0
     drawn = []
     for _ in range(jobs):
-        row = rng.choices(range(len(KINDS)), weights)[0]
-        partition, kind, features, sizes, shares, _ = KINDS[row]
+        row = rng.choices(range(len(kinds)), weights)[0]
+        partition, kind, features, sizes, shares, _ = kinds[row]
         gpus, count = rng.choices(sizes, shares)[0]
         work = min(max(int(rng.lognormvariate(math.log(3600), 1.5)), 20), 2 * 86400)
         limit = next(x for x in (3600, 4 * 3600, 12 * 3600, 86400, 2 * 86400, 4 * 86400)
@@ -111,6 +158,10 @@ def draw_jobs(jobs, nodes, rng):
             job.patience = int(rng.expovariate(1 / 1800)) + 1
         if rng.random() < 0.01 and job.work > 600:
             job.breaks = int(job.work * rng.uniform(0.2, 0.9))
+        if kinds is LIMITED_KINDS:
+            number = int(job.user[1:])
+            job.qos = "student" if number >= 25 else "free" if number % 7 == 3 else "normal"
+            job.account = "school" if number >= 25 else "physics" if number % 2 else "biology"
         made.append(job)
     return made, int(span)
 
@@ -165,7 +216,7 @@ class Partition:
     """The scheduler of one partition; partitions share no node."""
 
     def __init__(self, nodes):
-        self.nodes, self.waiting, self.running = nodes, [], {}
+        self.nodes, self.waiting, self.running, self.limits = nodes, [], {}, Limits()
         self.usable, self.has_changed = {}, False
 
     def nodes_for(self, job):
@@ -184,11 +235,17 @@ class Partition:
         for node, gpus in taken:
             self.nodes[node].free -= gpus
         self.running[job] = taken
+        self.limits.count(job, 1)
 
     def in_order(self, now):
         started = []
-        while self.waiting and (taken := self.room(self.waiting[0])):
-            job = self.waiting.pop(0)
+        for job in list(self.waiting):
+            if not self.limits.allow(job):
+                continue
+            taken = self.room(job)
+            if not taken:
+                break
+            self.waiting.remove(job)
             self.start(job, taken, now)
             started.append(job)
         return started
@@ -200,7 +257,7 @@ class Partition:
             return started
         profile = Profile(now, self.nodes, [(j.start + j.limit, taken) for j, taken in self.running.items()])
         for place, job in enumerate(self.waiting):
-            if place >= 100:
+            if place >= 100 or not self.limits.allow(job):
                 left.append(job)
                 continue
             first, taken = profile.fit(job, self.nodes_for(job), job.limit)
@@ -217,6 +274,7 @@ class Partition:
     def stop(self, job):
         for node, gpus in self.running.pop(job):
             self.nodes[node].free += gpus
+        self.limits.count(job, -1)
 
 
 def run(jobs, nodes, until):
@@ -305,15 +363,16 @@ def write_sacct(path, records, cpu, at):
     rows = [(submit, "|".join(map(str, [
         job.id, job.user, job.partition, at(submit), at(start), at(end), end - start if start is not None else 0,
         job.limit // 60, 4294 if start is not None else 0, job.nodes, job.features, tres(job.gpus, job.nodes, job.kind),
-        tres(job.gpus, job.nodes, taken[0][2]) if taken else "", state])))
+        tres(job.gpus, job.nodes, taken[0][2]) if taken else "", state] + ([job.qos, job.account] if job.qos else []))))
         for job, submit, start, end, state, taken in records]
     for number, submit, elapsed in cpu:
         rows.append((submit, f"{number}|u{number % 40:02}|cpu|{at(submit)}|{at(submit + 5)}|"
                      f"{at(submit + 5 + elapsed)}|{elapsed}|1440|4294|1||billing=4,cpu=4,mem=16G,node=1|"
                      "billing=4,cpu=4,mem=16G,node=1|COMPLETED"))
     rows.sort(key=lambda row: row[0])
+    more = "|QOS|Account" if records[0][0].qos else ""
     path.write_text("JobID|User|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|Priority|NNodes|Constraints|ReqTRES|"
-                    "AllocTRES|State\n" + "".join(row + "\n" for _, row in rows))
+                    f"AllocTRES|State{more}\n" + "".join(row + "\n" for _, row in rows))
     return len(rows)
 
 
@@ -323,6 +382,20 @@ def write_nodes(path, nodes):
         f"   ActiveFeatures={','.join(n.features) or '(null)'}\n"
         f"   Gres={f'gpu:{n.kind}:{n.gpus}(S:0-1)' if n.gpus else '(null)'}\n"
         f"   State=MIXED ThreadsPerCore=2\n   Partitions={n.partition}\n" for n in nodes))
+
+
+def gpus(amount):
+    return f"cpu={16 * amount},gres/gpu={amount}" if amount else ""
+
+
+def write_limits(out):
+    (out / "sacctmgr-qos.txt").write_text(
+        "Name|Priority|GraceTime|Flags|UsageFactor|GrpTRES|GrpJobs|MaxTRES|MaxTRESPU|MaxJobsPU|MaxTRESPA\n" + "".join(
+            f"{name}|0|00:00:00||1.000000|{gpus(everyone)}||gres/gpu=64|{gpus(user)}|{jobs or ''}|\n"
+            for name, (user, jobs, everyone) in QOS.items()))
+    (out / "sacctmgr-assoc.txt").write_text(
+        "Cluster|Account|Par Name|User|Partition|GrpTRES|GrpJobs|MaxJobs\nsite|root||||||\n" + "".join(
+            f"site|{name}|root|||{gpus(most)}||\n" for name, most in ACCOUNTS.items()))
 
 
 def write_queue(path, partitions, now):
@@ -345,22 +418,26 @@ def write_queue(path, partitions, now):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=27000, help="GPU jobs; a tenth as many without GPUs come with them")
+    parser.add_argument("--site", choices=["three", "limited"], default="three", help="(default: three partitions)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    nodes = site()
-    jobs, span = draw_jobs(args.jobs, nodes, rng)
+    nodes = site(args.site)
+    jobs, span = draw_jobs(args.jobs, nodes, rng, LIMITED_KINDS if args.site == "limited" else KINDS)
     # The clock changes in the middle of the log.
     shift = int((CLOCK_CHANGE - START).total_seconds()) - span // 2
     for job in jobs:
         job.submit += shift
     records, partitions = run(jobs, nodes, shift + span)
-    cpu = [(48000 + args.jobs + i, shift + rng.randrange(span), rng.randrange(60, 7200)) for i in range(args.jobs // 10)]
+    without_gpus = args.jobs // 10 if args.site == "three" else 0
+    cpu = [(48000 + args.jobs + i, shift + rng.randrange(span), rng.randrange(60, 7200)) for i in range(without_gpus)]
     args.out.mkdir(parents=True, exist_ok=True)
     rows = write_sacct(args.out / "sacct.txt", records, cpu, unix)
     write_sacct(args.out / "sacct-local.txt", records, cpu, local)
     write_nodes(args.out / "scontrol.txt", nodes)
+    if args.site == "limited":
+        write_limits(args.out)
     queued = write_queue(args.out / "squeue.txt", partitions, shift + span)
     ran = [(start - submit, job) for job, submit, start, _, _, _ in records if start is not None]
     truth = {"rows": rows, "jobs": len(ran), "without_gpus": len(cpu), "queued": queued,

@@ -80,6 +80,8 @@ Result<WorldJob> parse_job(const std::vector<std::string>& words) {
       job.tickets = *tickets;
     } else if (words[i] == "partition") {
       job.partition = words[i + 1];
+    } else if (words[i] == "qos") {
+      job.qos = words[i + 1];
     } else if (words[i] == "priority") {
       const auto priority = parse_integer(words[i + 1]);
       if (!priority) return input_error("not a priority: {}", words[i + 1]);
@@ -191,6 +193,25 @@ Status parse_have(const std::vector<std::string>& words, World& world) {
   return {};
 }
 
+// "limit  qos normal  per user  gpus 8  jobs 2"
+Result<LimitRule> parse_limit(const std::vector<std::string>& words) {
+  LimitRule rule;
+  for (std::size_t i = 1; i + 1 < words.size(); i += 2) {
+    const auto count = parse_integer(words[i + 1]);
+    if (words[i] == "qos") {
+      rule.qos.push_back(words[i + 1]);
+    } else if (words[i] == "per" && words[i + 1] == "user") {
+      rule.per = LimitRule::Per::kUser;
+    } else if ((words[i] == "gpus" || words[i] == "jobs") && count && *count > 0) {
+      (words[i] == "gpus" ? rule.limit.gpus_max : rule.limit.jobs_max) =
+          static_cast<std::uint32_t>(*count);
+    } else {
+      return input_error("write: limit qos NAME per user gpus NUMBER jobs NUMBER");
+    }
+  }
+  return rule;
+}
+
 // Adds a setting of the world other than its cluster and jobs, named by words[0]; returns false if
 // there is no such setting.
 Result<bool> add_setting(World& world, const std::vector<std::string>& words) {
@@ -200,6 +221,9 @@ Result<bool> add_setting(World& world, const std::vector<std::string>& words) {
   } else if (words[0] == "outage") {
     FL_TRY_ASSIGN(outage, parse_outage(words));
     world.settings.faults.outages.push_back(outage);
+  } else if (words[0] == "limit") {
+    FL_TRY_ASSIGN(rule, parse_limit(words));
+    world.settings.limit_rules.push_back(rule);
   } else if (words[0] == "faults") {
     FL_TRY(parse_faults(words, world));
   } else if (words[0] == "checkpoint" && words.size() == 2) {
@@ -279,6 +303,7 @@ std::string job_text(const WorldJob& job) {
     text += fmt::format("  memory {}", amount_text(job.asks.memory_gb));
   if (!job.require_level.empty()) text += fmt::format("  require {}", job.require_level);
   if (!job.prefer_level.empty()) text += fmt::format("  prefer {}", job.prefer_level);
+  if (!job.qos.empty()) text += fmt::format("  qos {}", job.qos);
   if (!job.partition.empty()) text += fmt::format("  partition {}", job.partition);
   if (job.priority != 0) text += fmt::format("  priority {}", job.priority);
   if (job.time_limit.ms != 0) text += fmt::format("  limit {}", time_text(job.time_limit.ms));
@@ -313,6 +338,8 @@ class EventLines : public RecordSink {
                    [&](const record::Stop& stop) { add(t, stop.job, "stop"); },
                    [&](const record::Evicted& evicted) { add(t, evicted.job, "evicted"); },
                    [&](const record::Finished& finished) { add(t, finished.job, "finish"); },
+                   [&](const record::Held& held) { add(t, held.job, "held"); },
+                   [&](const record::Released& released) { add(t, released.job, "released"); },
                    [&](const record::Rejected& rejected) {
                      add(t, rejected.asked.job, fmt::format("rejected  {}", rejected.reason));
                    },
@@ -416,6 +443,14 @@ std::string case_text(const World& world, std::string_view policy, std::string_v
   for (const NodeOutage& outage : settings.faults.outages) {
     text += fmt::format("outage   n{}  {}  {}\n", outage.node.row(), time_text(outage.down.ms),
                         time_text(outage.up.ms));
+  }
+  for (const LimitRule& rule : settings.limit_rules) {
+    text += "limit  ";
+    for (const std::string& qos : rule.qos) text += fmt::format("  qos {}", qos);
+    if (rule.per == LimitRule::Per::kUser) text += "  per user";
+    if (rule.limit.gpus_max > 0) text += fmt::format("  gpus {}", rule.limit.gpus_max);
+    if (rule.limit.jobs_max > 0) text += fmt::format("  jobs {}", rule.limit.jobs_max);
+    text += "\n";
   }
   if (settings.faults.checkpoint_interval > Duration{}) {
     text += fmt::format("checkpoint  {}\n", time_text(settings.faults.checkpoint_interval.ms));

@@ -5,6 +5,7 @@
 //   policy   tiresias:limits=3600
 //   have     8/32 16/0                  optional: CPUs and GB of nodes, in order; 0 does not limit
 //   outage   n1  10s  30s               optional: a node that fails and comes back
+//   limit    qos normal  per user  gpus 8  jobs 2   optional: a limit; each part is optional
 //   until    9m                         optional: the clock stops there
 //   costs    start 10s  suspend 1s  resume 1s  checkpoint 2s/3s/4s  migrate 2s/3s/4s  exchange 7s
 //   faults   mtbf 72s  mttr 18s  seed 5   optional: nodes fail at random
@@ -20,7 +21,7 @@
 //
 // `tasks` is the GPUs of each task; `copies` the most that it may train as; `require` and `prefer`
 // name a level of the network. `cpus` and `memory` count for the whole gang. `limit` is the time that its user asked for; `started` (since 0s),
-// `partition` and `priority` are the values in a log. Times are numbers with a unit, h, m, s or ms,
+// `partition`, `qos` and `priority` are the values in a log. Times are numbers with a unit, h, m, s or ms,
 // and sums of them. All jobs without a user belong to one user. A cost that `costs` leaves out is
 // 0; a job that loses its gang with a node keeps its work unless `checkpoint` is set. tests/golden
 // has the cases that must pass; a property that fails prints one (property.h).

@@ -91,6 +91,7 @@ Workload workload_of(const World& world) {
     row.duration = job.work;
     row.logged = {job.time_limit, job.priority, job.logged_start};
     row.partition = job.partition;
+    row.qos = job.qos;
     const Status status = builder.add(row, "world:1:1");
     FL_CHECK(status.has_value(), "{}", status.error().message);
   }

@@ -43,6 +43,7 @@ struct WorldJob {
   Duration time_limit{};  // the limit that its user asked for; 0: none
   std::int64_t priority = 0;
   std::string partition{};
+  std::string qos{};
   Time logged_start = Time::never();  // the start under the scheduler of a log; never: unknown
 };
 

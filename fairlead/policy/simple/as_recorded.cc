@@ -1,7 +1,8 @@
 // as-recorded: each job starts at its start in the trace, on any free GPUs. Traces seldom name the GPUs of a job, so
 // the free GPUs may be scattered where they were not in the trace: then running jobs move to make room for a job with
 // a recorded start. A job that finds no room starts as soon as it can; among late jobs the earliest is first. Jobs
-// without a start in the trace come when they are submitted.
+// without a start in the trace come when they are submitted. Limits do not hold its jobs, because they held the recorded
+// starts.
 //
 // The number of starts kept, and the waits in the trace, are figures of every run of such a trace
 // (logged/ in docs/formats.md).
@@ -31,6 +32,7 @@ class AsRecorded : public Policy {
   explicit AsRecorded(Placement placement) : placement_(placement.mixing()) {}
 
   std::string_view name() const override { return kAsRecorded.name; }
+  Needs needs() const override { return {.limits = false}; }
   void decide(const View& view, Plan& plan) override {
     for (const Event& event : view.news) {
       if (event.kind != EventKind::kArrived) continue;

@@ -5,7 +5,7 @@
 // times (SLURM_TIME_FORMAT=%s). A job counts with its running time, however it ended. State, if present, is the end;
 // without it, jobs that still run count as well (leave them out by sacct --state). Two rows of one id are two runs of a
 // job that was requeued. Start, TimelimitRaw or Timelimit, Priority and Partition are kept for policies that stand for
-// Slurm; ReqTRES, else AllocTRES, ReqCPUS and ReqMem have its CPUs and memory; the type in ReqTRES, Partition and Constraints are where the job may run.
+// Slurm, QOS and Account for its limits; ReqTRES, else AllocTRES, ReqCPUS and ReqMem have its CPUs and memory; the type in ReqTRES, Partition and Constraints are where the job may run.
 
 #include "fairlead/base/parse.h"
 #include "fairlead/input/civil_time.h"
@@ -27,7 +27,7 @@ constexpr std::string_view kNeeds = "JobID,User,Submit,ElapsedRaw,AllocTRES,Stat
 struct Columns {
   CsvReader::Column job, user, submit, elapsed_raw, elapsed, allocated, requested, allocated_gres,
       requested_gres, cpus, memory, nodes, state, start, end, limit_raw, limit, priority, partition,
-      features;
+      features, qos, account;
 };
 
 Result<Columns> find_columns(CsvReader& csv) {
@@ -55,7 +55,9 @@ Result<Columns> find_columns(CsvReader& csv) {
                  csv.find("Timelimit"),
                  csv.find("Priority"),
                  csv.find("Partition"),
-                 csv.find("Constraints")};
+                 csv.find("Constraints"),
+                 csv.find("QOS"),
+                 csv.find("Account")};
 }
 
 class SacctRows {
@@ -193,6 +195,8 @@ class SacctRows {
     const Parsed<std::int64_t> priority = parse_integer(csv_.text(at_.priority));
     if (priority && *priority >= 0 && *priority <= kPriorityMax) row.logged.priority = *priority;
     row.partition = csv_.text(at_.partition);
+    row.qos = csv_.text(at_.qos);
+    row.account = csv_.text(at_.account);
     if (const std::optional<Time> start = time(at_.start))
       row.logged.start = start_of(row, *start, time(at_.end));
   }
@@ -263,7 +267,8 @@ const TraceFormat kSacctFormat = {
     .file =
         "Slurm: `SLURM_TIME_FORMAT=%s sacct --allusers --allocations --duplicates --parsable2 "
         "--starttime 2026-01-01 --state CD,F,CA,TO,NF,OOM,PR,RQ -o "
-        "JobID,User,Partition,Submit,Start,End,ElapsedRaw,TimelimitRaw,Priority,NNodes,Constraints,"
+        "JobID,User,Account,QOS,Partition,Submit,Start,End,ElapsedRaw,TimelimitRaw,Priority,NNodes,"
+        "Constraints,"
         "ReqTRES,AllocTRES,State`; needed are JobID, Submit, ElapsedRaw or Elapsed, and AllocTRES, "
         "ReqTRES, AllocGRES or ReqGRES; also `--parsable`, another "
         "`--delimiter`, `--json`, and columns of fixed width; a job counts with the time that it "

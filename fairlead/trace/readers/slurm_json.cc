@@ -93,6 +93,8 @@ class SlurmJobs {
     if (!is_timed) return reject("time must have submission and elapsed in seconds", where, name);
     const std::string user = user_of(job);
     const std::string partition = text(member(job, "partition"));
+    const std::string qos = text(member(job, "qos"));
+    const std::string account = text(member(job, "account"));
     const std::string runs_on =
         slurm_runs_on(options_, gpus, partition, text(member(job, "constraints")));
     const std::int64_t limit = number(member(time, "limit")).value_or(0);  // minutes
@@ -115,6 +117,8 @@ class SlurmJobs {
                     .priority = priority > 0 && priority <= kPriorityMax ? priority : 0,
                     .start = start > 0 && in_range(start) ? Time{start * 1000} : Time::never()},
          .partition = partition,
+         .qos = qos,
+         .account = account,
          .state = state_word(ended),
          .repaired = repaired},
         where);
