@@ -33,7 +33,8 @@ class HadarBeam {
     children_.clear();
     std::size_t slots = 16;
     while (slots < 2 * offers_max) slots *= 2;
-    if (slots > slots_.size()) slots_.assign(slots, {});
+    if (slots > slots_.size()) slots_.resize(slots);
+    mask_ = slots - 1;
     if (++step_ == 0) {  // very old stamps would count as new
       std::ranges::fill(slots_, Slot{});
       step_ = 1;
@@ -76,18 +77,18 @@ class HadarBeam {
 
   // Returns the slot where the key is, or would be.
   std::size_t slot_of(std::uint64_t key) const {
-    const std::size_t mask = slots_.size() - 1;
     // The upper bits of the product depend on all of the key.
-    std::size_t at = ((key * 0x9e3779b97f4a7c15U) >> 32) & mask;
+    std::size_t at = ((key * 0x9e3779b97f4a7c15U) >> 32) & mask_;
     const auto is_another = [&](const Slot& slot) {
       return slot.step == step_ && children_[slot.child].key != key;
     };
-    while (is_another(slots_[at])) at = (at + 1) & mask;
+    while (is_another(slots_[at])) at = (at + 1) & mask_;
     return at;
   }
 
   std::vector<Child> children_;
-  std::vector<Slot> slots_;  // a hash table of the children by key
+  std::vector<Slot> slots_;  // a hash table of the children by key, in its first mask_ + 1 slots
+  std::size_t mask_ = 0;
   std::uint32_t step_ = 0;
 };
 

@@ -7,7 +7,7 @@ namespace {
 
 // Nodes that an exhaustive search visits while several drafts are kept: chosen.
 constexpr std::size_t kBeamNodes = 2'000'000;
-// Gangs of one bid besides one for each type: its present gang, two mixes, and none.
+// Gangs of one bid besides one for each of its types: its present gang, two mixes, and none.
 constexpr std::size_t kOtherGangs = 4;
 constexpr std::uint64_t kKeyFactor = 0x9e3779b97f4a7c15U;  // any odd number that mixes well
 // Bounds are sums of rounded values: values that differ by less than this fraction may be equal.
@@ -36,16 +36,24 @@ void HadarDual::solve(const Round& round) {
     is_full_ = is_full_ || draft_count_ == search_.beam;
     looked_at += (is_full_ ? search_.beam : draft_count_) * cluster_.nodes();
     const std::uint32_t width = looked_at < kBeamNodes ? search_.beam : 1;
-    beam_.clear(draft_count_ * (cluster_.type_names.size() + kOtherGangs));
-    skip(index, width);
     look_at(round, index);
+    beam_.clear(draft_count_ * (of_types_.size() + kOtherGangs));
+    skip(index, width);
     for (std::uint32_t draft = 0; draft < draft_count_; ++draft) try_gangs(round, index, draft);
     make_drafts(round, index, beam_.keep(width));
+    if (parts_.is_full()) collect();
   }
   const auto end = drafts_.begin() + static_cast<std::ptrdiff_t>(draft_count_);
-  read_back(*std::max_element(drafts_.begin(), end,
-                              [](const Draft& a, const Draft& b) { return a.worth < b.worth; }));
-  if (search_.work_conserving) fill(round);
+  Draft& best = *std::max_element(drafts_.begin(), end,
+                                  [](const Draft& a, const Draft& b) { return a.worth < b.worth; });
+  read_back(round, best.worth, best.last);
+  if (search_.work_conserving) fill(round, best);
+}
+
+void HadarDual::collect() {
+  parts_.collect([&](const auto& visit) {
+    for (const Draft& draft : std::span(drafts_).first(draft_count_)) visit(HadarRest(draft.parts));
+  });
 }
 
 void HadarDual::begin(const Round& round) {
@@ -63,15 +71,14 @@ void HadarDual::begin(const Round& round) {
   is_full_ = false;
   draft_count_ = 1;
   Draft& first = drafts_.front();
-  first.free = round.free;
-  first.free.index(cluster_, gangs_.order());
+  parts_.begin(cluster_, gangs_.order(), round.prices, round.free, first.parts);
   first.key = 0;
   first.gpus = 0;
   for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
     first.key += round.free.of_type[type] * key_units_[type.row()];
     first.gpus += round.free.of_type[type];
   }
-  first.free_cost = round.clearing.cost(first.free);
+  first.free_cost = round.clearing.cost(first.parts);
   first.worth = 0;
   first.last = 0;
 }
@@ -109,41 +116,46 @@ void HadarDual::look_at(const Round& round, std::size_t index) {
   gangs_.ask(bid);
   tried_.clear();
   tried_slices_.clear();
-  of_type_.clear();
-  for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
-    of_type_.push_back({bid.best_on(type) - bid.gpus * round.clearing.price(type),
-                        bid.gpus * key_units_[type.row()]});
+  of_types_.clear();
+  for (GpuTypeId type : gangs_.types()) {
+    of_types_.push_back({.gain = bid.best_on(type) - bid.gpus * round.clearing.price(type),
+                         .key = bid.gpus * key_units_[type.row()],
+                         .type = type});
   }
-  of_present_ = {bid.present_worth - round.clearing.cost(cluster_, bid.present), key(bid.present)};
-}
-
-// Leaves out gangs that would lead to the place of a better draft.
-HadarGangs::Wanted HadarDual::wanted(const HadarBid& bid, const Draft& draft) const {
-  const auto may_stay = [&](const Addition& addition) {
-    const double most = (draft.idle + addition.gain) * (1 + kRounding) + draft.idle * kRounding;
-    return most >= cutoff_ && !beam_.has_better(draft.key - addition.key, most);
+  if (bid.present.empty()) return;
+  of_present_ = {.gain = bid.present_worth - round.clearing.cost(cluster_, bid.present),
+                 .key = key(bid.present),
+                 .type = cluster_.node_type[bid.present.front().node]};
+  const auto is_of_type = [&](Slice slice) {
+    return cluster_.node_type[slice.node] == of_present_.type;
   };
-  HadarGangs::Wanted wanted{.types = 0, .present = !bid.present.empty() && may_stay(of_present_)};
-  for (GpuTypeId type : ids<GpuTypeId>(of_type_.size())) {
-    const bool has_room = draft.free.of_type[type] >= bid.gpus;
-    if (has_room && may_stay(of_type_[type.row()])) wanted.types |= type_bit(type);
-  }
-  return wanted;
+  if (!std::ranges::all_of(bid.present, is_of_type)) of_present_.type = GpuTypeId::none();
 }
 
-const HadarFree& HadarDual::free_for(const Round& round, std::size_t index, const Draft& draft) {
+HadarRest HadarDual::rest_for(const Round& round, std::size_t index, const Draft& draft) {
   const HadarBid& bid = round.bids[index];
-  if (!bid.is_forked) return draft.free;
-  apart_ = draft.free;
+  if (!bid.is_forked) return draft.parts;
+  apart_ = draft.parts;
+  TypeMask copied = 0;
   for (std::uint32_t at = draft.last; at != 0; at = choices_[at].before) {
     if (round.bids[choices_[at].bid].job != bid.job) continue;
     const HadarGang& gang = choices_[at].gang;
     for (Slice slice : Gang{slices_.data() + gang.first, gang.slices}) {
-      const Slice rest{slice.node, apart_.on[slice.node]};
-      apart_.take(cluster_, {&rest, 1});
+      const GpuTypeId type = cluster_.node_type[slice.node];
+      HadarPart*& part = apart_[type.row()];
+      if ((copied & type_bit(type)) == 0) part = &parts_.copy(*part);
+      copied |= type_bit(type);
+      part->set(gangs_.order().place[slice.node], 0);
+      parts_.price(type, *part);
     }
   }
   return apart_;
+}
+
+// Returns false if gangs with that addition would lead to the place of a better draft.
+bool HadarDual::may_stay(const Draft& draft, const Addition& addition) const {
+  const double most = (draft.idle + addition.gain) * (1 + kRounding) + draft.idle * kRounding;
+  return most >= cutoff_ && !beam_.has_better(draft.key - addition.key, most);
 }
 
 void HadarDual::try_gangs(const Round& round, std::size_t index, std::uint32_t draft) {
@@ -151,17 +163,63 @@ void HadarDual::try_gangs(const Round& round, std::size_t index, std::uint32_t d
   const Draft& from = drafts_[draft];
   const double most = from.idle * (1 + kRounding) + round.clearing.surplus(index);
   if (from.gpus < bid.least_gpus() || most < cutoff_ * (1 - kRounding)) return;
-  for (const HadarGang& gang :
-       gangs_.find(free_for(round, index, from), round.prices, wanted(bid, from))) {
-    if (!(gang.payoff > 0)) continue;
-    const Gang slices = gangs_.slices(gang);
-    const double score = from.idle + gang.worth - round.clearing.cost(cluster_, slices);
-    if (score < cutoff_) continue;
-    beam_.offer({score, draft, static_cast<std::uint32_t>(tried_.size()), from.key - key(slices)});
-    tried_.push_back(gang);
-    tried_.back().first = static_cast<std::uint32_t>(tried_slices_.size());
-    tried_slices_.insert(tried_slices_.end(), slices.begin(), slices.end());
+  const HadarRest rest = rest_for(round, index, from);
+  std::uint32_t place = 0;
+  if (!bid.present.empty()) try_one(round, draft, rest, of_present_, place);
+  for (const Addition& addition : of_types_) {
+    ++place;
+    if (from.parts[addition.type.row()]->gpus < bid.gpus) continue;
+    try_one(round, draft, rest, addition, place);
   }
+  for (const HadarGang& gang : gangs_.find_mixes(rest)) {
+    if (gang.payoff > 0) offer(draft, note(round, gang), ++place);
+  }
+}
+
+// Tries the present gang of the bid (place 0), or a gang of one type.
+void HadarDual::try_one(const Round& round, std::uint32_t draft, HadarRest rest,
+                        const Addition& addition, std::uint32_t place) {
+  const bool is_present = place == 0;
+  const auto find = [&] {
+    return is_present ? gangs_.find_present(rest) : gangs_.find_on(rest, addition.type);
+  };
+  const auto is_bought = [](std::span<const HadarGang> gangs) {
+    return !gangs.empty() && gangs.front().payoff > 0;
+  };
+  if (addition.type.is_none()) {
+    if (!may_stay(drafts_[draft], addition)) return;
+    if (const auto gangs = find(); is_bought(gangs))
+      offer(draft, note(round, gangs.front()), place);
+    return;
+  }
+  Found& found = rest[addition.type.row()]->found[is_present ? 0 : 1];
+  if (found.ask != gangs_.asked()) {
+    if (!may_stay(drafts_[draft], addition)) return;
+    const auto gangs = find();
+    found = is_bought(gangs) ? note(round, gangs.front()) : Found{.ask = gangs_.asked()};
+  }
+  if (found.gang != HadarPart::kNone) offer(draft, found, place);
+}
+
+HadarPart::Found HadarDual::note(const Round& round, const HadarGang& gang) {
+  const Gang slices = gangs_.slices(gang);
+  const Found found{.ask = gangs_.asked(),
+                    .gang = static_cast<std::uint32_t>(tried_.size()),
+                    .worth = gang.worth,
+                    .cost = round.clearing.cost(cluster_, slices),
+                    .key = key(slices)};
+  tried_.push_back(gang);
+  tried_.back().first = static_cast<std::uint32_t>(tried_slices_.size());
+  tried_slices_.insert(tried_slices_.end(), slices.begin(), slices.end());
+  return found;
+}
+
+void HadarDual::offer(std::uint32_t draft, const Found& found, std::uint32_t place) {
+  const Draft& from = drafts_[draft];
+  const double score = from.idle + found.worth - found.cost;
+  if (score < cutoff_) return;
+  FL_DCHECK(found.gang <= kTriedMask && place < kSkip >> kPlaceShift);
+  beam_.offer({score, draft, place << kPlaceShift | found.gang, from.key - found.key});
 }
 
 void HadarDual::make_drafts(const Round& round, std::size_t index,
@@ -177,16 +235,19 @@ void HadarDual::make_drafts(const Round& round, std::size_t index,
   }
   if (children.size() == 1 && draft_count_ == 1) {
     // One draft goes on without a copy.
-    const HadarGang& gang = tried_[children.front().gang];
+    const std::uint32_t tried = children.front().gang & kTriedMask;
+    const HadarGang& gang = tried_[tried];
     const Gang slices{tried_slices_.data() + gang.first, gang.slices};
-    return give(round, drafts_.front(), index, gang, slices);
+    return give(round, drafts_.front(), index, gang, slices, tried);
   }
   // Copies first, because a skipping draft can then take the old draft itself.
   for (std::size_t i = 0; i < children.size(); ++i) {
     if (children[i].gang == kSkip) continue;
     next_drafts_[i] = drafts_[children[i].draft];
-    const HadarGang& gang = tried_[children[i].gang];
-    give(round, next_drafts_[i], index, gang, {tried_slices_.data() + gang.first, gang.slices});
+    const std::uint32_t tried = children[i].gang & kTriedMask;
+    const HadarGang& gang = tried_[tried];
+    give(round, next_drafts_[i], index, gang, {tried_slices_.data() + gang.first, gang.slices},
+         tried);
   }
   for (std::size_t i = 0; i < children.size(); ++i) {
     if (children[i].gang == kSkip) std::swap(next_drafts_[i], drafts_[children[i].draft]);
@@ -196,53 +257,72 @@ void HadarDual::make_drafts(const Round& round, std::size_t index,
 }
 
 void HadarDual::give(const Round& round, Draft& draft, std::size_t index, const HadarGang& gang,
-                     Gang slices) {
+                     Gang slices, std::uint32_t tried) {
   Choice choice{draft.last, static_cast<std::uint32_t>(index), gang};
   choice.gang.first = static_cast<std::uint32_t>(slices_.size());
   slices_.insert(slices_.end(), slices.begin(), slices.end());
-  draft.free.take(cluster_, slices);
-  const HadarBid& bid = round.bids[index];
-  if (draft.free.room.is_limited()) {
-    for (Slice slice : slices)
-      draft.free.room.take(bid.job, slice.node, slice.gpus / bid.task_gpus);
-  }
-  if (std::ranges::equal(slices, bid.present)) draft.free.keep(bid.present, bid.present_masks);
+  take(draft, round.bids[index], slices, tried);
   draft.key -= key(slices);
   draft.gpus -= gpus_of(slices);
-  draft.free_cost = round.clearing.cost(draft.free);
+  draft.free_cost = round.clearing.cost(draft.parts);
   draft.worth += gang.worth;
   draft.last = static_cast<std::uint32_t>(choices_.size());
   choices_.push_back(choice);
 }
 
-void HadarDual::read_back(const Draft& draft) {
-  worth_ = draft.worth;
-  free_ = draft.free;
-  last_ = draft.last;
-  for (std::uint32_t at = draft.last; at != 0; at = choices_[at].before) {
-    chosen_[choices_[at].bid] = choices_[at].gang;
+// Gives the draft new parts without the slices, or those that another draft got for the same gang of the same part.
+void HadarDual::take(Draft& draft, const HadarBid& bid, Gang slices, std::uint32_t tried) {
+  Found* found = nullptr;
+  for (Found& one : draft.parts[cluster_.node_type[slices.front().node].row()]->found) {
+    if (tried != kSkip && one.ask == gangs_.asked() && one.gang == tried) found = &one;
+  }
+  if (found != nullptr && found->rest != nullptr) {
+    draft.parts[cluster_.node_type[slices.front().node].row()] = found->rest;
+    return;
+  }
+  const bool is_present = std::ranges::equal(slices, bid.present) && !bid.present_masks.empty();
+  TypeMask copied = 0;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const Slice slice = slices[i];
+    const GpuTypeId type = cluster_.node_type[slice.node];
+    HadarPart*& part = draft.parts[type.row()];
+    if ((copied & type_bit(type)) == 0) part = &parts_.copy(*part);
+    copied |= type_bit(type);
+    const std::uint32_t place = gangs_.order().place[slice.node];
+    part->set(place, std::uint32_t{part->on[place]} - slice.gpus);
+    if (part->room.is_limited()) part->room.take(bid.job, slice.node, slice.gpus / bid.task_gpus);
+    if (is_present) part->keep(place, bid.present_masks[i]);
+    parts_.price(type, *part);
+    if (found != nullptr) found->rest = part;
+  }
+}
+
+void HadarDual::read_back(const Round& round, double worth, std::uint32_t last) {
+  worth_ = worth;
+  last_ = last;
+  free_.on = round.free.on;
+  free_.of_type = round.free.of_type;
+  for (std::uint32_t at = last; at != 0; at = choices_[at].before) {
+    const HadarGang& gang = choices_[at].gang;
+    chosen_[choices_[at].bid] = gang;
+    free_.take(cluster_, {slices_.data() + gang.first, gang.slices});
   }
 }
 
 // Gives the remaining GPUs to the jobs that fit, in order, also at a price above their worth.
-void HadarDual::fill(const Round& round) {
-  Draft& rest = drafts_.front();
-  std::swap(rest.free, free_);
-  rest.gpus = 0;
-  for (std::uint32_t gpus : rest.free.of_type) rest.gpus += gpus;
-  rest.worth = worth_;
-  rest.last = last_;
+void HadarDual::fill(const Round& round, Draft& rest) {
   for (std::size_t i = 0; i < round.bids.size() && rest.gpus >= smallest_[i]; ++i) {
     if (chosen_[i].slices > 0 || round.bids[i].least_gpus() > rest.gpus) continue;
     gangs_.ask(round.bids[i]);
-    const auto found = gangs_.find(free_for(round, i, rest), round.prices);
+    const auto found = gangs_.find(rest_for(round, i, rest));
     const auto best = std::ranges::max_element(found, {}, &HadarGang::payoff);
     if (best == found.end() || !(best->worth > 0)) continue;
-    give(round, rest, i, *best, gangs_.slices(*best));
+    const Gang slices = gangs_.slices(*best);
+    free_.take(cluster_, slices);
+    give(round, rest, i, *best, slices);
     chosen_[i] = choices_.back().gang;
   }
   worth_ = rest.worth;
-  std::swap(rest.free, free_);
 }
 
 Gang HadarDual::gang(std::size_t bid) const {
@@ -251,17 +331,22 @@ Gang HadarDual::gang(std::size_t bid) const {
 
 void HadarDual::solve_exactly(const Round& round) {
   begin(round);
-  best_ = drafts_.front();
-  branch(round, 0, Draft(best_));
-  read_back(best_);
+  worth_ = 0;
+  last_ = 0;
+  branch(round, 0, Draft(drafts_.front()));
+  read_back(round, worth_, last_);
 }
 
 void HadarDual::branch(const Round& round, std::size_t index, const Draft& draft) {
-  if (draft.worth > best_.worth) best_ = draft;
-  if (index == round.bids.size() || bound(draft, index) <= best_.worth) return;
+  if (draft.worth > worth_) {
+    worth_ = draft.worth;
+    last_ = draft.last;
+  }
+  if (index == round.bids.size() || bound(draft, index) <= worth_) return;
+  const std::size_t used = parts_.used();
   std::vector<std::pair<HadarGang, std::vector<Slice>>> gangs;
   gangs_.ask(round.bids[index]);
-  for (const HadarGang& gang : gangs_.find(free_for(round, index, draft), round.prices)) {
+  for (const HadarGang& gang : gangs_.find(rest_for(round, index, draft))) {
     const Gang slices = gangs_.slices(gang);
     if (gang.payoff > 0) gangs.emplace_back(gang, std::vector(slices.begin(), slices.end()));
   }
@@ -269,6 +354,7 @@ void HadarDual::branch(const Round& round, std::size_t index, const Draft& draft
     Draft with = draft;
     give(round, with, index, gang, slices);
     branch(round, index + 1, with);
+    parts_.release(used);
   }
   branch(round, index + 1, draft);
 }

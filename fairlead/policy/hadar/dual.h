@@ -14,7 +14,9 @@
 // another, and gangs that gain too little at clearing prices to stay in the beam. So most bids
 // behind the winners cost a few comparisons, and the walk ends before the last bid.
 //
-// Cost: O(drafts tried x nodes), at most bids + a constant of drafts. No allocation once warm.
+// Drafts share the parts of types that they have alike (parts.h), and what a bid finds in a part is found once.
+//
+// Cost: O(drafts tried x types + new parts x nodes), at most bids + a constant of drafts. No allocation once warm.
 #pragma once
 
 #include "fairlead/policy/hadar/beam.h"
@@ -63,7 +65,7 @@ class HadarDual {
     HadarGang gang;
   };
   struct Draft {
-    HadarFree free;
+    std::vector<HadarPart*> parts;
     std::uint64_t key = 0;   // key of the free GPUs by type
     std::uint32_t gpus = 0;  // free
     double free_cost = 0;    // cost of the free GPUs, at clearing prices
@@ -75,14 +77,18 @@ class HadarDual {
   struct Addition {
     double gain = 0;
     std::uint64_t key = 0;
+    GpuTypeId type{};  // of all of its GPUs; none: they are of several
   };
   using Child = HadarBeam::Child;
-  static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang of tried_
+  using Found = HadarPart::Found;
+  // A child has the place of its gang among those of the bid, for the order of equal ones, above its row in tried_.
+  static constexpr std::uint32_t kPlaceShift = 25;
+  static constexpr std::uint32_t kTriedMask = (std::uint32_t{1} << kPlaceShift) - 1;
+  static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang
 
   void begin(const Round& round);
-  // Returns the GPUs that are free in the draft for that bid: no two copies of a job are on one
-  // node.
-  const HadarFree& free_for(const Round& round, std::size_t index, const Draft& draft);
+  // Returns what is free in the draft for that bid: no two copies of a job are on one node.
+  HadarRest rest_for(const Round& round, std::size_t index, const Draft& draft);
   // Returns the most that a draft can reach with the bids from `next` on.
   double bound(const Draft& draft, std::size_t next) const {
     return draft.worth + gains_[next] + draft.free_cost;
@@ -91,14 +97,21 @@ class HadarDual {
   std::uint64_t key(Gang gang) const;
   void skip(std::size_t index, std::uint32_t width);
   void look_at(const Round& round, std::size_t index);
-  HadarGangs::Wanted wanted(const HadarBid& bid, const Draft& draft) const;
+  void collect();
+  bool may_stay(const Draft& draft, const Addition& addition) const;
   void try_gangs(const Round& round, std::size_t index, std::uint32_t draft);
+  void try_one(const Round& round, std::uint32_t draft, HadarRest rest, const Addition& addition,
+               std::uint32_t place);
+  Found note(const Round& round, const HadarGang& gang);
+  void offer(std::uint32_t draft, const Found& found, std::uint32_t place);
   void make_drafts(const Round& round, std::size_t index, std::span<const Child> children);
-  void give(const Round& round, Draft& draft, std::size_t index, const HadarGang& gang,
-            Gang slices);
+  // `tried`: the gang's row in tried_; kSkip: it is not there.
+  void give(const Round& round, Draft& draft, std::size_t index, const HadarGang& gang, Gang slices,
+            std::uint32_t tried = kSkip);
+  void take(Draft& draft, const HadarBid& bid, Gang slices, std::uint32_t tried);
   void branch(const Round& round, std::size_t index, const Draft& draft);
-  void read_back(const Draft& draft);
-  void fill(const Round& round);
+  void read_back(const Round& round, double worth, std::uint32_t last);
+  void fill(const Round& round, Draft& rest);
 
   const Cluster& cluster_;
   const HadarSearch search_;
@@ -112,18 +125,18 @@ class HadarDual {
   bool is_full_ = false;  // the drafts reached the size of the beam
   double cutoff_ = 0;     // children of lower score are of no use
   HadarBeam beam_;
-  std::vector<Addition> of_type_;  // by type: of gangs for the present bid
-  Addition of_present_;            // addition of its present gang
+  HadarParts parts_;
+  std::vector<Addition> of_types_;  // of gangs for the present bid, on each type that it can use
+  Addition of_present_;             // addition of its present gang
   std::vector<HadarGang> tried_;
   std::vector<Slice> tried_slices_;
   std::vector<Choice> choices_;
   std::vector<Slice> slices_;      // slices of the choices
   std::vector<HadarGang> chosen_;  // by bid
   double worth_ = 0;
-  Draft best_;              // best draft of solve_exactly
   std::uint32_t last_ = 0;  // choice of the best draft
   HadarFree free_;
-  HadarFree apart_;  // used within free_for
+  std::vector<HadarPart*> apart_;  // used within rest_for
 };
 
 }  // namespace fairlead

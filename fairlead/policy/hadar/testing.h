@@ -38,6 +38,12 @@ struct HadarStage {
     const std::vector<std::uint32_t> capacity(cluster.type_gpus.begin(), cluster.type_gpus.end());
     prices.set(ranges, capacity);
   }
+  // Returns the parts of these GPUs, until the next call.
+  HadarRest rest(const HadarGangs& gangs, const HadarFree& of) {
+    parts.begin(cluster, gangs.order(), prices, of, first);
+    return first;
+  }
+  HadarRest rest(const HadarGangs& gangs) { return rest(gangs, free); }
   HadarDual::Round round() {
     clearing.fit(cluster, bids, free);
     return {bids, free, prices, clearing};
@@ -50,6 +56,8 @@ struct HadarStage {
   std::list<std::vector<double>> worths;
   std::list<std::vector<Slice>> present;
   std::vector<HadarBid> bids;
+  HadarParts parts;
+  std::vector<HadarPart*> first;
 };
 
 inline std::vector<Slice> slices(Gang gang) { return {gang.begin(), gang.end()}; }
