@@ -60,14 +60,6 @@ double HadarClearing::cost(const Cluster& cluster, Gang gang) const {
   return cost;
 }
 
-double HadarClearing::cost(HadarRest rest) const {
-  double cost = 0;
-  for (std::size_t type = 0; type < prices_.size(); ++type) {
-    cost += rest[type]->gpus * prices_[type];
-  }
-  return cost;
-}
-
 double HadarClearing::cost(const HadarFree& free) const {
   double cost = 0;
   for (GpuTypeId type : ids<GpuTypeId>(prices_.size())) cost += free.of_type[type] * price(type);

@@ -27,7 +27,6 @@ class HadarClearing {
   double price(GpuTypeId type) const { return prices_[type.row()]; }
   // Returns the cost of the GPUs of the gang, or of all free GPUs.
   double cost(const Cluster& cluster, Gang gang) const;
-  double cost(HadarRest rest) const;
   double cost(const HadarFree& free) const;
   // Returns the largest gain of the bid with a gang at these prices; below 0: its smallest loss.
   double surplus(std::size_t bid) const { return surplus_[bid]; }

@@ -65,10 +65,10 @@ class HadarDual {
     HadarGang gang;
   };
   struct Draft {
-    std::vector<HadarPart*> parts;
-    std::uint64_t key = 0;   // key of the free GPUs by type
-    std::uint32_t gpus = 0;  // free
-    double free_cost = 0;    // cost of the free GPUs, at clearing prices
+    HadarPart** parts = nullptr;  // by type, in memory of this draft
+    std::uint64_t key = 0;        // key of the free GPUs by type
+    std::uint32_t gpus = 0;       // free
+    double free_cost = 0;         // cost of the free GPUs, at clearing prices
     double worth = 0;
     double idle = 0;         // bound if it skips the present bid
     std::uint32_t last = 0;  // choice; 0: none
@@ -79,6 +79,14 @@ class HadarDual {
     std::uint64_t key = 0;
     GpuTypeId type{};  // of all of its GPUs; none: they are of several
   };
+  // A gang that some draft could have for the present bid.
+  struct Tried {
+    HadarGang gang;         // its slices are in tried_slices_
+    std::uint64_t key = 0;  // of its GPUs
+    std::uint32_t gpus = 0;
+    GpuTypeId type = GpuTypeId::none();  // as in Addition
+    std::uint32_t chosen = 0;            // row of its slices in slices_; 0: they are not there yet
+  };
   using Child = HadarBeam::Child;
   using Found = HadarPart::Found;
   // A child has the place of its gang among those of the bid, for the order of equal ones, above its row in tried_.
@@ -87,8 +95,14 @@ class HadarDual {
   static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang
 
   void begin(const Round& round);
+  HadarRest rest(const Draft& draft) const { return {draft.parts, key_units_.size()}; }
   // Returns what is free in the draft for that bid: no two copies of a job are on one node.
   HadarRest rest_for(const Round& round, std::size_t index, const Draft& draft);
+  // Sets prices and costs, after changes.
+  static void price(const Round& round, GpuTypeId type, HadarPart& part);
+  double free_cost(const Draft& draft) const;
+  // Copies all but the place of the parts.
+  void copy(const Draft& from, Draft& to) const;
   // Returns the most that a draft can reach with the bids from `next` on.
   double bound(const Draft& draft, std::size_t next) const {
     return draft.worth + gains_[next] + draft.free_cost;
@@ -98,17 +112,19 @@ class HadarDual {
   void skip(std::size_t index, std::uint32_t width);
   void look_at(const Round& round, std::size_t index);
   void collect();
-  bool may_stay(const Draft& draft, const Addition& addition) const;
-  void try_gangs(const Round& round, std::size_t index, std::uint32_t draft);
-  void try_one(const Round& round, std::uint32_t draft, HadarRest rest, const Addition& addition,
+  void choose_drafts(const Round& round, std::size_t index);
+  void try_gangs(const Round& round, std::size_t index);
+  void try_one(const Round& round, std::uint32_t draft, HadarRest from, const Addition& addition,
                std::uint32_t place);
+  Found find_one(const Round& round, const Draft& draft, HadarRest from, const Addition& addition,
+                 std::uint32_t place);
+  // Adds a gang of the last find to tried_.
   Found note(const Round& round, const HadarGang& gang);
   void offer(std::uint32_t draft, const Found& found, std::uint32_t place);
   void make_drafts(const Round& round, std::size_t index, std::span<const Child> children);
-  // `tried`: the gang's row in tried_; kSkip: it is not there.
-  void give(const Round& round, Draft& draft, std::size_t index, const HadarGang& gang, Gang slices,
-            std::uint32_t tried = kSkip);
-  void take(Draft& draft, const HadarBid& bid, Gang slices, std::uint32_t tried);
+  // `tried`: the gang's row in tried_.
+  void give(const Round& round, Draft& draft, std::size_t index, std::uint32_t tried);
+  void take(const Round& round, Draft& draft, const HadarBid& bid, std::uint32_t tried);
   void branch(const Round& round, std::size_t index, const Draft& draft);
   void read_back(const Round& round, double worth, std::uint32_t last);
   void fill(const Round& round, Draft& rest);
@@ -120,18 +136,20 @@ class HadarDual {
   std::vector<std::uint64_t> key_units_;  // by type: amount that one GPU adds to a key
   std::vector<double> gains_;             // by bid: the largest gain of it and the bids behind it
   std::vector<std::uint32_t> smallest_;   // by bid: the smallest gang of it and the bids behind it
+  std::vector<HadarPart*> places_;        // memory of the parts of all drafts
   std::vector<Draft> drafts_, next_drafts_;
   std::size_t draft_count_ = 0;
   bool is_full_ = false;  // the drafts reached the size of the beam
   double cutoff_ = 0;     // children of lower score are of no use
   HadarBeam beam_;
   HadarParts parts_;
-  std::vector<Addition> of_types_;  // of gangs for the present bid, on each type that it can use
-  Addition of_present_;             // addition of its present gang
-  std::vector<HadarGang> tried_;
+  std::vector<Addition> of_types_;   // of gangs for the present bid, on each type that it can use
+  Addition of_present_;              // addition of its present gang
+  std::vector<std::uint32_t> able_;  // drafts that may buy for it
+  std::vector<Tried> tried_;
   std::vector<Slice> tried_slices_;
   std::vector<Choice> choices_;
-  std::vector<Slice> slices_;      // slices of the choices
+  std::vector<Slice> slices_;      // slices of the choices, from row 1 on
   std::vector<HadarGang> chosen_;  // by bid
   double worth_ = 0;
   std::uint32_t last_ = 0;  // choice of the best draft

@@ -93,7 +93,7 @@ std::span<const HadarGang> HadarGangs::find_on(HadarRest rest, GpuTypeId type) {
 
 std::span<const HadarGang> HadarGangs::find_mixes(HadarRest rest) {
   const Ask ask = begin_find(rest);
-  if (types_.size() > 1 || !hosts_.empty()) offer_mixes(ask);
+  if (may_mix()) offer_mixes(ask);
   return found_;
 }
 

@@ -23,6 +23,7 @@
 
 #include "fairlead/model/levels.h"
 #include "fairlead/policy/hadar/parts.h"
+#include "fairlead/policy/hadar/prices.h"
 
 #include <optional>
 #include <span>
@@ -80,6 +81,9 @@ class HadarGangs {
   std::uint64_t asked() const { return asked_; }
   // The types on which the bid can run, in order of falling worth.
   std::span<const GpuTypeId> types() const { return types_; }
+
+  // Returns false if no draft has a mix for the bid.
+  bool may_mix() const { return types_.size() > 1 || !hosts_.empty(); }
 
   // Return the gangs that `rest` has for the bid, at most one for its present gang and one on each type. They and
   // their slices are valid until the next call. REQUIRES: the nodes of `rest` are in order().

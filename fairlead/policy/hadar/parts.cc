@@ -74,9 +74,8 @@ std::uint32_t HadarPart::tightest(std::uint32_t least) const {
   return word * kBits + static_cast<std::uint32_t>(std::countr_zero(words[word]));
 }
 
-void HadarParts::begin(const Cluster& cluster, const HadarOrder& order, const HadarPrices& prices,
-                       const HadarFree& free, std::vector<HadarPart*>& first) {
-  prices_ = &prices;
+void HadarParts::begin(const Cluster& cluster, const HadarOrder& order, const HadarFree& free,
+                       std::vector<HadarPart*>& first) {
   used_ = 0;
   made_ = 0;
   free_.clear();
@@ -94,7 +93,6 @@ void HadarParts::begin(const Cluster& cluster, const HadarOrder& order, const Ha
       part.set(place, free.on[nodes[place]]);
       if (!free.kept.empty()) part.keep(place, free.kept[nodes[place]]);
     }
-    price(type, part);
     first.push_back(&part);
   }
 }

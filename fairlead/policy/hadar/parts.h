@@ -7,7 +7,6 @@
 #pragma once
 
 #include "fairlead/model/free_index.h"
-#include "fairlead/policy/hadar/prices.h"
 
 #include <array>
 #include <limits>
@@ -41,7 +40,7 @@ struct HadarFree {
 };
 
 // The free GPUs of one type.
-struct HadarPart {
+struct alignas(64) HadarPart {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   // A gang that a bid can have here, and the part that it leaves (HadarDual).
   struct Found {
@@ -57,15 +56,17 @@ struct HadarPart {
     std::uint32_t gpus = 0;  // for whole tasks of the bid
   };
 
-  std::uint32_t gpus = 0;                   // sum of `on`
+  // A search reads these of many drafts, so they come first, on few cache lines.
+  std::uint32_t gpus = 0;        // sum of `on`
+  double cost = 0;               // of all of them, at clearing prices (HadarDual)
+  double price = 0;              // of a GPU, with these free
+  std::array<Found, 2> found{};  // the present gang of a bid, and one of this type
+
   std::uint64_t sizes = 0;                  // bit n: some node has n + 1 free GPUs
-  double price = 0;                         // of a GPU, with these free
-  std::vector<std::uint16_t> on;            // by place of the node in the order
+  std::vector<std::uint16_t> on{};          // by place of the node in the order
   std::vector<std::uint64_t> nodes_with{};  // rows by free GPUs, of bits by place
   std::vector<std::uint64_t> kept{};        // as in HadarFree, by place
   TaskRoom room{};                          // of nodes of this type
-
-  std::array<Found, 2> found{};  // the present gang of a bid, and one of this type
   Usable usable{};
   std::uint64_t mark = 0;
 
@@ -85,17 +86,11 @@ using HadarRest = std::span<HadarPart* const>;
 
 class HadarParts {
  public:
-  // Starts a round: makes the parts of these GPUs. Parts of earlier rounds are gone. `order` and `prices` must outlive
-  // the round.
-  void begin(const Cluster& cluster, const HadarOrder& order, const HadarPrices& prices,
-             const HadarFree& free, std::vector<HadarPart*>& first);
+  // Starts a round: makes the parts of these GPUs, without prices. Parts of earlier rounds are gone.
+  void begin(const Cluster& cluster, const HadarOrder& order, const HadarFree& free,
+             std::vector<HadarPart*>& first);
   // Returns a part with the same GPUs.
   HadarPart& copy(const HadarPart& part);
-  // Sets the price, after changes.
-  void price(GpuTypeId type, HadarPart& part) const {
-    part.price = prices_->price(type, part.gpus);
-  }
-
   // Returns true if it is time to collect().
   bool is_full() const { return made_ >= kMadeMax; }
   // Frees parts for other use: calls each(visit), which must call visit(rest) for all drafts.
@@ -116,7 +111,6 @@ class HadarParts {
   HadarPart& make();
   void sweep();
 
-  const HadarPrices* prices_ = nullptr;
   std::vector<std::unique_ptr<HadarPart>> parts_;  // the first used_ are in use, or in free_
   std::size_t used_ = 0;
   std::vector<HadarPart*> free_;

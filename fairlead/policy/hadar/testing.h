@@ -40,7 +40,10 @@ struct HadarStage {
   }
   // Returns the parts of these GPUs, until the next call.
   HadarRest rest(const HadarGangs& gangs, const HadarFree& of) {
-    parts.begin(cluster, gangs.order(), prices, of, first);
+    parts.begin(cluster, gangs.order(), of, first);
+    for (GpuTypeId type : ids<GpuTypeId>(first.size())) {
+      first[type.row()]->price = prices.price(type, first[type.row()]->gpus);
+    }
     return first;
   }
   HadarRest rest(const HadarGangs& gangs) { return rest(gangs, free); }
