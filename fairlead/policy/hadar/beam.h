@@ -7,6 +7,7 @@
 // offer: O(1). keep: O(runs x width), and O(n log n) for a run of n that is not in order. No allocation once warm.
 #pragma once
 
+#include "fairlead/base/check.h"
 #include "fairlead/base/key_order.h"
 
 #include <algorithm>
@@ -19,34 +20,33 @@ namespace fairlead {
 
 class HadarBeam {
  public:
-  // A draft that could be made of an old one by a gang for the next bid, or none. Higher scores come first, then the
-  // lower numbers.
-  struct Child {
-    Child() = default;
-    // REQUIRES: score is a number.
-    Child(double score, std::uint32_t draft, std::uint32_t gang, std::uint64_t key_of)
-        : rank(falling_key(score + 0.0)),  // a sum that is no -0
-          numbers(std::uint64_t{draft} << 32 | gang),
-          key(key_of) {}
-    std::uint32_t draft() const { return static_cast<std::uint32_t>(numbers >> 32); }
-    std::uint32_t gang() const { return static_cast<std::uint32_t>(numbers); }
-    // Without branches, because no processor can predict them in a merge.
-    bool is_before(const Child& other) const {
-      return (rank < other.rank) | ((rank == other.rank) & (numbers < other.numbers));
+  // The place of a child: higher scores come first, then the lower numbers.
+  struct Place {
+    std::uint64_t rank = 0;  // falls with the score
+    std::uint64_t numbers = 0;
+    static Place last() {
+      constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+      return {kMost, kMost};
     }
+    bool is_before(const Place& other) const {
+      return rank != other.rank ? rank < other.rank : numbers < other.numbers;
+    }
+  };
+  // A draft that could be made of an old one by a gang for the next bid, or none.
+  struct Child {
+    std::uint32_t draft() const { return static_cast<std::uint32_t>(place.numbers >> 32); }
+    std::uint32_t gang() const { return static_cast<std::uint32_t>(place.numbers); }
 
-    std::uint64_t rank = std::numeric_limits<std::uint64_t>::max();  // falls with the score
-    std::uint64_t numbers = std::numeric_limits<std::uint64_t>::max();
+    Place place;            // of the score, the draft and the gang
     std::uint64_t key = 0;  // key of its free GPUs by type
   };
 
-  // Empties the beam for offers in that many runs.
-  void clear(std::size_t runs) {
+  // Empties the beam for offers in that many runs, at most `most` in each.
+  void clear(std::size_t runs, std::size_t most) {
     if (runs > runs_.size()) runs_.resize(runs);
     for (Run& run : runs_) {
-      run.children.clear();
-      run.is_in_order = true;
-      run.last.rank = run.last.numbers = 0;  // before all others
+      if (run.children.size() <= most) run.children.resize(most + 1);
+      run.size = 0;
     }
   }
 
@@ -54,33 +54,35 @@ class HadarBeam {
   void offer(std::size_t number, double score, std::uint32_t draft, std::uint32_t gang,
              std::uint64_t key) {
     Run& run = runs_[number];
-    const Child& child = run.children.emplace_back(score, draft, gang, key);
-    run.is_in_order &= !child.is_before(run.last);
-    run.last.rank = child.rank;
-    run.last.numbers = child.numbers;
+    FL_DCHECK(run.size + 1 < run.children.size());
+    Child& child = run.children[run.size++];
+    child.place.rank = falling_key(score + 0.0);
+    child.place.numbers = std::uint64_t{draft} << 32 | gang;
+    child.key = key;
   }
 
   // Returns the best offered children, each the best of its key, in order.
   std::span<const Child> keep(std::size_t width) {
-    heads_.clear();
-    std::size_t left = 0;
-    for (Run& run : runs_) {
-      if (run.children.empty()) continue;
-      const auto is_before = [](const Child& a, const Child& b) { return a.is_before(b); };
-      if (!run.is_in_order) std::ranges::sort(run.children, is_before);
-      left += run.children.size();
-      run.children.emplace_back();  // behind all others
-      heads_.push_back(run.children.data());
-    }
     clear_keys(width);
     kept_.resize(width);
     std::size_t kept = 0;
-    for (; left > 0 && kept < width; --left) {
-      const Child** best = &heads_.front();
-      for (const Child*& head : std::span(heads_).subspan(1)) {
-        best = head->is_before(**best) ? &head : best;
+    for (std::size_t left = begin_merge(); left > 0 && kept < width; --left) {
+      std::size_t best = 0;
+      std::uint64_t rank = heads_.front().rank;
+      std::uint64_t numbers = heads_.front().numbers;
+      for (std::size_t i = 1; i < heads_.size(); ++i) {
+        const Head& head = heads_[i];
+        const bool is_before =
+            (head.rank < rank) | ((head.rank == rank) & (head.numbers < numbers));
+        if (!is_before) continue;
+        best = i;
+        rank = head.rank;
+        numbers = head.numbers;
       }
-      kept_[kept] = *(*best)++;
+      Head& head = heads_[best];
+      kept_[kept] = *head.child++;
+      head.rank = head.child->place.rank;
+      head.numbers = head.child->place.numbers;
       kept += static_cast<std::size_t>(add_key(kept_[kept].key));
     }
     return std::span(kept_).first(kept);
@@ -88,15 +90,38 @@ class HadarBeam {
 
  private:
   struct Run {
-    std::vector<Child> children;
-    Child last;
-    bool is_in_order = true;
+    std::vector<Child> children;  // the first `size`; then one more place
+    std::size_t size = 0;
+  };
+  struct Head {
+    const Child* child;
+    std::uint64_t rank;
+    std::uint64_t numbers;
   };
   struct Slot {
     std::uint64_t key = 0;
     std::uint64_t step = 0;  // in which it was filled
   };
   static constexpr std::size_t kSlotsOfKey = 8;  // so that few keys share a slot
+
+  // Returns the number of children.
+  std::size_t begin_merge() {
+    heads_.clear();
+    std::size_t children = 0;
+    for (Run& run : runs_) {
+      if (run.size == 0) continue;
+      const auto is_before = [](const Child& a, const Child& b) {
+        return a.place.is_before(b.place);
+      };
+      const std::span in_run = std::span(run.children).first(run.size);
+      if (!std::ranges::is_sorted(in_run, is_before)) std::ranges::sort(in_run, is_before);
+      children += run.size;
+      run.children[run.size].place = Place::last();
+      const Place& first = run.children.front().place;
+      heads_.push_back({run.children.data(), first.rank, first.numbers});
+    }
+    return children;
+  }
 
   void clear_keys(std::size_t width) {
     std::size_t slots = kSlotsOfKey;
@@ -116,7 +141,7 @@ class HadarBeam {
   }
 
   std::vector<Run> runs_;
-  std::vector<const Child*> heads_;  // the first of the rest of each run
+  std::vector<Head> heads_;  // of the rest of each run
   std::vector<Child> kept_;
   std::vector<Slot> slots_;  // a hash table of the keys of kept_
   std::uint64_t step_ = 0;

@@ -46,7 +46,7 @@ void HadarDual::solve(const Round& round) {
     looked_at += (is_full_ ? search_.beam : draft_count_) * cluster_.nodes();
     const std::uint32_t width = looked_at < kBeamNodes ? search_.beam : 1;
     look_at(round, index);
-    beam_.clear(of_types_.size() + kOtherGangs);
+    beam_.clear(of_types_.size() + kOtherGangs, draft_count_);
     skip(index, width);
     choose_drafts(round, index);
     try_gangs(round, index);

@@ -307,7 +307,7 @@ TEST(HadarBeam, KeepsTheBestChildOfEachKeyInOrder) {
     }
     const std::size_t width = 1 + rng.below(60);
     const std::size_t runs = 1 + rng.below(4);
-    beam.clear(runs);
+    beam.clear(runs, offered.size());
     for (const Offered& child : offered) {
       beam.offer(rng.below(runs), child.score, child.draft, child.gang, child.key);
     }
