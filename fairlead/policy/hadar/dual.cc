@@ -196,6 +196,14 @@ void HadarDual::choose_drafts(const Round& round, std::size_t index) {
   }
 }
 
+// Returns how much more the present gang adds than a gang with that addition, if it takes as many GPUs of the same type,
+// less an error of rounding; else -1.
+double HadarDual::lead_of_present(const HadarBid& bid, const Addition& addition) const {
+  const bool is_alike =
+      !bid.present.empty() && of_present_.type == addition.type && of_present_.key == addition.key;
+  return is_alike ? of_present_.gain - addition.gain - bid.present_worth * kRounding : -1;
+}
+
 void HadarDual::try_gangs(const Round& round, std::size_t index) {
   const HadarBid& bid = round.bids[index];
   const auto try_kinds = [&](std::span<const std::uint32_t> drafts, const auto& rest_of) {
@@ -205,9 +213,15 @@ void HadarDual::try_gangs(const Round& round, std::size_t index) {
     std::uint32_t place = 0;
     for (const Addition& addition : of_types_) {
       ++place;
+      const double lead = lead_of_present(bid, addition);
       for (std::uint32_t draft : drafts) {
-        if (drafts_[draft].parts[addition.type.row()]->gpus >= bid.gpus)
-          try_one(round, draft, rest_of(draft), addition, place);
+        const HadarRest from = rest_of(draft);
+        if (drafts_[draft].parts[addition.type.row()]->gpus < bid.gpus) continue;
+        // Its present gang leads to the same place, and is worth more.
+        const Found& present = from[addition.type.row()]->found[0];
+        const bool has_present = present.ask == gangs_.asked() && present.gang != HadarPart::kNone;
+        if (has_present && lead > drafts_[draft].idle * kRounding) continue;
+        try_one(round, draft, from, addition, place);
       }
     }
     if (!gangs_.may_mix()) return;

@@ -113,6 +113,7 @@ class HadarDual {
   void look_at(const Round& round, std::size_t index);
   void collect();
   void choose_drafts(const Round& round, std::size_t index);
+  double lead_of_present(const HadarBid& bid, const Addition& addition) const;
   void try_gangs(const Round& round, std::size_t index);
   void try_one(const Round& round, std::uint32_t draft, HadarRest from, const Addition& addition,
                std::uint32_t place);

@@ -141,7 +141,16 @@ void HadarGangs::offer_present(const Ask& ask) {
   found_.back().worth = ask.bid.present_worth;
 }
 
+// Returns true if the best type that is free at all has room for the whole gang.
+bool HadarGangs::has_room_on_best(const Ask& ask) const {
+  const auto is_free = [&](GpuTypeId type) { return ask.part(type).gpus > 0; };
+  const auto best = std::ranges::find_if(types_, is_free);
+  return best != types_.end() && ask.room(*best) >= ask.bid.gpus;
+}
+
 void HadarGangs::offer_mixes(const Ask& ask) {
+  const bool may_spread = ask.bid.closeness.required != kAnywhere || !has_room_on_best(ask);
+  if (hosts_.empty() && !may_spread) return;
   if (!mixed_ && !must_mix(ask)) return;
   free_types_.clear();
   for (GpuTypeId type : types_) {

@@ -113,6 +113,7 @@ class HadarGangs {
   void offer_present(const Ask& ask);
   void offer_on(const Ask& ask, GpuTypeId type);
   void offer_mixes(const Ask& ask);
+  bool has_room_on_best(const Ask& ask) const;
   bool must_mix(const Ask& ask) const;
   bool must_mix_limited(const Ask& ask) const;
   // Returns the tightest section of the narrowest level that has enough of the types; none if no

@@ -107,7 +107,7 @@ class HadarParts {
   void release(std::size_t used) { used_ = used; }
 
  private:
-  static constexpr std::size_t kMadeMax = 1024;  // chosen: they stay in a core's cache
+  static constexpr std::size_t kMadeMax = 256;  // chosen: they stay in a core's cache
   HadarPart& make();
   void sweep();
 
