@@ -1,11 +1,13 @@
 #include "fairlead/compare/child_runs.h"
 
 #include "fairlead/base/check.h"
+#include "fairlead/compare/child_order.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -126,19 +128,16 @@ class ProgressFile {
 // The currently running children, and their observer.
 class Children {
  public:
-  explicit Children(ChildObserver* observer) : observer_(observer) {}
+  Children(std::vector<ChildRun>& children, ChildObserver* observer)
+      : children_(children), order_(kinds_of(children)), observer_(observer) {}
 
   std::size_t size() const { return started_.size(); }
 
-  Status start(ChildRun& run) {
-    TemporaryFile errors(std::tmpfile());
-    if (!errors) return run_error("cannot create a temporary file: {}", std::strerror(errno));
-    ProgressFile progress;
-    const pid_t pid = spawn(run, errors.get(), progress.descriptor(), signals_.before());
-    if (pid < 0) return run_error("cannot start a process: {}", std::strerror(errno));
-    started_.emplace(pid, Started{&run, std::move(errors), std::move(progress)});
-    if (observer_ != nullptr) observer_->started(run);
-    return {};
+  // Starts the next child; false if all were started.
+  Result<bool> start_next() {
+    const std::optional<std::size_t> row = order_.next(now_s());
+    if (!row) return false;
+    return start(children_[*row]).map([] { return true; });
   }
 
   // Returns when fewer run than before. REQUIRES: a child runs.
@@ -157,6 +156,27 @@ class Children {
   }
 
  private:
+  static std::vector<std::size_t> kinds_of(const std::vector<ChildRun>& children) {
+    std::vector<std::size_t> kinds;
+    for (const ChildRun& child : children) kinds.push_back(child.kind);
+    return kinds;
+  }
+  static double now_s() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  Status start(ChildRun& run) {
+    TemporaryFile errors(std::tmpfile());
+    if (!errors) return run_error("cannot create a temporary file: {}", std::strerror(errno));
+    ProgressFile progress;
+    const pid_t pid = spawn(run, errors.get(), progress.descriptor(), signals_.before());
+    if (pid < 0) return run_error("cannot start a process: {}", std::strerror(errno));
+    started_.emplace(pid, Started{&run, std::move(errors), std::move(progress)});
+    if (observer_ != nullptr) observer_->started(run);
+    return {};
+  }
+
   struct Started {
     ChildRun* run;
     TemporaryFile errors;
@@ -172,6 +192,7 @@ class Children {
     const auto child = started_.find(pid);
     if (child == started_.end()) return true;
     ChildRun& run = *child->second.run;
+    order_.ended(static_cast<std::size_t>(&run - children_.data()), now_s());
     run.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     run.errors = contents(child->second.errors.get());
     started_.erase(child);
@@ -191,6 +212,8 @@ class Children {
   }
 
   BlockedSignals signals_;
+  std::vector<ChildRun>& children_;
+  ChildOrder order_;
   ChildObserver* observer_;
   std::map<pid_t, Started> started_;
 };
@@ -199,15 +222,14 @@ class Children {
 
 Status run_children(std::vector<ChildRun>& children, ChildObserver* observer) {
   const std::size_t parallel = std::max(1u, std::thread::hardware_concurrency());
-  Children running(observer);
-  Status status;
-  for (ChildRun& run : children) {
+  Children running(children, observer);
+  Result<bool> started = true;
+  while (started && *started) {
     if (running.size() == parallel) running.wait_for_one();
-    status = running.start(run);
-    if (!status) break;
+    started = running.start_next();
   }
   while (running.size() > 0) running.wait_for_one();
-  return status;
+  return started.map([](bool) {});
 }
 
 bool has_results(const ChildRun& child) {

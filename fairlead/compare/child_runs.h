@@ -17,6 +17,7 @@ struct ChildRun {
   int exit_code = 0;                   // 128 + the signal's number if a signal ended it
   std::string errors = {};             // its standard error
   double part_done = 0;                // by its own report, from 0 to 1
+  std::size_t kind = 0;                // runs of one kind take about as long; small numbers
 };
 
 // A child reports the part of its work that is done: a double at the start of the file whose descriptor this variable
@@ -35,7 +36,8 @@ class ChildObserver {
   virtual void interrupted() = 0;
 };
 
-// Runs every child, as many at a time as there are cores, and fills in its outcome. Their standard output is
+// Runs every child, as many at a time as there are cores, those of long kinds first (child_order.h), and fills in its
+// outcome. Their standard output is
 // discarded. SIGINT, SIGTERM and SIGHUP, unless ignored, end the children first and then this program; if it is
 // killed, the kernel kills them. Changes the process's signal mask and waits for any child, so only one thread may
 // call it, in a program without other children. Error: a process cannot be started.

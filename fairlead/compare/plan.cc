@@ -108,6 +108,7 @@ class Planner {
     run.point = plan_.comparison.points.size() - 1;
     run.folder = flags_.out / run.folder;
     run.complete = !flags_.again && has_results_of(run.folder, inputs_.hash(at, policy, run.seed));
+    run.child.kind = run.point * plan_.comparison.points.back().policies.size() + run.policy;
     run.child.arguments = simulate_arguments(at, policy, run.seed, run.folder.string());
     plan_.runs.push_back(std::move(run));
   }

@@ -71,10 +71,12 @@ std::uint32_t FreeIndex::of(TypeMask types) const {
 std::uint32_t FreeIndex::room(GpuTypeId type, std::uint32_t task_gpus) const {
   if (task_gpus == 1) return of_type_[type];
   std::uint32_t gpus = 0;
-  for (std::uint32_t free = task_gpus; free < row_count_; ++free) {
+  const std::uint32_t most = cluster_->type_node_gpus_max[type];
+  for (std::uint32_t free = task_gpus; free <= most; ++free) {
     std::uint32_t nodes = 0;
     for (std::uint64_t word : row(type, free)) {
-      nodes += static_cast<std::uint32_t>(std::popcount(word));
+      // Most words are 0, and not every processor that the program runs on counts bits.
+      if (word != 0) nodes += static_cast<std::uint32_t>(std::popcount(word));
     }
     gpus += nodes * whole_tasks(free, task_gpus);
   }
@@ -94,10 +96,11 @@ NodeRange FreeIndex::everywhere() const {
 }
 
 NodeId FreeIndex::first(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
-  if (of_type_[type] < gpus || gpus >= row_count_) return NodeId::none();
+  const std::uint32_t most = cluster_->type_node_gpus_max[type];
+  if (of_type_[type] < gpus || gpus > most) return NodeId::none();
   return lowest_bit(range, [&](std::uint32_t w) {
     std::uint64_t word = 0;
-    for (std::uint32_t free = gpus; free < row_count_; ++free) word |= row(type, free)[w];
+    for (std::uint32_t free = gpus; free <= most; ++free) word |= row(type, free)[w];
     return word;
   });
 }
@@ -109,7 +112,7 @@ NodeId FreeIndex::first_idle(GpuTypeId type, NodeRange range) const {
 
 NodeId FreeIndex::tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
   if (of_type_[type] < gpus) return NodeId::none();
-  for (std::uint32_t free = gpus; free < row_count_; ++free) {
+  for (std::uint32_t free = gpus; free <= cluster_->type_node_gpus_max[type]; ++free) {
     const ConstRow nodes = row(type, free);
     const NodeId node = lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
     if (!node.is_none()) return node;
@@ -118,7 +121,7 @@ NodeId FreeIndex::tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) 
 }
 
 NodeId FreeIndex::freest(GpuTypeId type, NodeRange range) const {
-  for (auto free = static_cast<std::uint32_t>(row_count_ - 1); free > 0; --free) {
+  for (std::uint32_t free = cluster_->type_node_gpus_max[type]; free > 0; --free) {
     const ConstRow nodes = row(type, free);
     const NodeId node = lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
     if (!node.is_none()) return node;

@@ -380,7 +380,6 @@ void HadarAuction::collect_free(const View& view, const Plan& plan, bool all) {
 // Lists the GPUs of running jobs that do not bid: of pinned jobs and, among residents, of all.
 void HadarAuction::collect_kept(const View& view, const Plan& plan, bool all) {
   free_.kept.clear();
-  free_.kept.resize(view.cluster.nodes());
   if (all) return;
   const auto keep = [&](JobId job) {
     if (!options_.resident && !plan.is_pinned(job)) return;

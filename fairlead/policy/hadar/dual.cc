@@ -7,8 +7,9 @@ namespace {
 
 // Nodes that an exhaustive search visits while several drafts are kept: chosen.
 constexpr std::size_t kBeamNodes = 2'000'000;
-// Gangs of one bid besides one for each type: its present gang, two mixes, and none.
+// Gangs of one bid besides one for each of its types: its present gang, two mixes, and none.
 constexpr std::size_t kOtherGangs = 4;
+constexpr std::size_t kSkipRun = 0;  // run of the beam; a gang's is its place + 1
 constexpr std::uint64_t kKeyFactor = 0x9e3779b97f4a7c15U;  // any odd number that mixes well
 // Bounds are sums of rounded values: values that differ by less than this fraction may be equal.
 constexpr double kRounding = 1e-9;
@@ -21,6 +22,14 @@ HadarDual::HadarDual(const Cluster& cluster, const HadarSearch& search)
   drafts_.resize(search.beam);
   next_drafts_.resize(search.beam);
   key_units_.assign(cluster.type_names.size(), 1);
+  places_.resize(2 * search.beam * key_units_.size());
+  HadarPart** place = places_.data();
+  for (std::vector<Draft>* drafts : {&drafts_, &next_drafts_}) {
+    for (Draft& draft : *drafts) {
+      draft.parts = place;
+      place += key_units_.size();
+    }
+  }
   for (std::size_t type = 1; type < key_units_.size(); ++type) {
     key_units_[type] = key_units_[type - 1] * kKeyFactor;
   }
@@ -36,16 +45,25 @@ void HadarDual::solve(const Round& round) {
     is_full_ = is_full_ || draft_count_ == search_.beam;
     looked_at += (is_full_ ? search_.beam : draft_count_) * cluster_.nodes();
     const std::uint32_t width = looked_at < kBeamNodes ? search_.beam : 1;
-    beam_.clear(draft_count_ * (cluster_.type_names.size() + kOtherGangs));
-    skip(index, width);
     look_at(round, index);
-    for (std::uint32_t draft = 0; draft < draft_count_; ++draft) try_gangs(round, index, draft);
+    beam_.clear(of_types_.size() + kOtherGangs, draft_count_);
+    skip(index, width);
+    choose_drafts(round, index);
+    try_gangs(round, index);
     make_drafts(round, index, beam_.keep(width));
+    if (parts_.is_full()) collect();
   }
   const auto end = drafts_.begin() + static_cast<std::ptrdiff_t>(draft_count_);
-  read_back(*std::max_element(drafts_.begin(), end,
-                              [](const Draft& a, const Draft& b) { return a.worth < b.worth; }));
-  if (search_.work_conserving) fill(round);
+  Draft& best = *std::max_element(drafts_.begin(), end,
+                                  [](const Draft& a, const Draft& b) { return a.worth < b.worth; });
+  read_back(round, best.worth, best.last);
+  if (search_.work_conserving) fill(round, best);
+}
+
+void HadarDual::collect() {
+  parts_.collect([&](const auto& visit) {
+    for (const Draft& draft : std::span(drafts_).first(draft_count_)) visit(rest(draft));
+  });
 }
 
 void HadarDual::begin(const Round& round) {
@@ -58,20 +76,23 @@ void HadarDual::begin(const Round& round) {
     smallest_[i] = std::min(smallest_[i + 1], bids[i].least_gpus());
   }
   choices_.assign(1, {});
-  slices_.clear();
+  slices_.assign(1, {});
   chosen_.assign(bids.size(), {});
   is_full_ = false;
   draft_count_ = 1;
   Draft& first = drafts_.front();
-  first.free = round.free;
-  first.free.index(cluster_, gangs_.order());
+  parts_.begin(cluster_, gangs_.order(), round.free, apart_);
+  for (GpuTypeId type : ids<GpuTypeId>(apart_.size())) {
+    price(round, type, *apart_[type.row()]);
+    first.parts[type.row()] = apart_[type.row()];
+  }
   first.key = 0;
   first.gpus = 0;
   for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
     first.key += round.free.of_type[type] * key_units_[type.row()];
     first.gpus += round.free.of_type[type];
   }
-  first.free_cost = round.clearing.cost(first.free);
+  first.free_cost = free_cost(first);
   first.worth = 0;
   first.last = 0;
 }
@@ -100,7 +121,7 @@ void HadarDual::skip(std::size_t index, std::uint32_t width) {
   cutoff_ = is_full_ ? best_worth * (1 - kRounding) : -std::numeric_limits<double>::infinity();
   if (draft_count_ >= width) cutoff_ = std::max(cutoff_, last);
   for (std::uint32_t i = 0; i < draft_count_; ++i) {
-    if (drafts[i].idle >= cutoff_) beam_.offer({drafts[i].idle, i, kSkip, drafts[i].key});
+    if (drafts[i].idle >= cutoff_) beam_.offer(kSkipRun, drafts[i].idle, i, kSkip, drafts[i].key);
   }
 }
 
@@ -109,66 +130,173 @@ void HadarDual::look_at(const Round& round, std::size_t index) {
   gangs_.ask(bid);
   tried_.clear();
   tried_slices_.clear();
-  of_type_.clear();
-  for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
-    of_type_.push_back({bid.best_on(type) - bid.gpus * round.clearing.price(type),
-                        bid.gpus * key_units_[type.row()]});
+  of_types_.clear();
+  for (GpuTypeId type : gangs_.types()) {
+    of_types_.push_back({.gain = bid.best_on(type) - bid.gpus * round.clearing.price(type),
+                         .key = bid.gpus * key_units_[type.row()],
+                         .type = type});
   }
-  of_present_ = {bid.present_worth - round.clearing.cost(cluster_, bid.present), key(bid.present)};
-}
-
-// Leaves out gangs that would lead to the place of a better draft.
-HadarGangs::Wanted HadarDual::wanted(const HadarBid& bid, const Draft& draft) const {
-  const auto may_stay = [&](const Addition& addition) {
-    const double most = (draft.idle + addition.gain) * (1 + kRounding) + draft.idle * kRounding;
-    return most >= cutoff_ && !beam_.has_better(draft.key - addition.key, most);
+  if (bid.present.empty()) return;
+  of_present_ = {.gain = bid.present_worth - round.clearing.cost(cluster_, bid.present),
+                 .key = key(bid.present),
+                 .type = cluster_.node_type[bid.present.front().node]};
+  const auto is_of_type = [&](Slice slice) {
+    return cluster_.node_type[slice.node] == of_present_.type;
   };
-  HadarGangs::Wanted wanted{.types = 0, .present = !bid.present.empty() && may_stay(of_present_)};
-  for (GpuTypeId type : ids<GpuTypeId>(of_type_.size())) {
-    const bool has_room = draft.free.of_type[type] >= bid.gpus;
-    if (has_room && may_stay(of_type_[type.row()])) wanted.types |= type_bit(type);
-  }
-  return wanted;
+  if (!std::ranges::all_of(bid.present, is_of_type)) of_present_.type = GpuTypeId::none();
 }
 
-const HadarFree& HadarDual::free_for(const Round& round, std::size_t index, const Draft& draft) {
+void HadarDual::price(const Round& round, GpuTypeId type, HadarPart& part) {
+  part.price = round.prices.price(type, part.gpus);
+  part.cost = part.gpus * round.clearing.price(type);
+}
+
+// Returns the cost of the free GPUs, at clearing prices.
+double HadarDual::free_cost(const Draft& draft) const {
+  double cost = 0;
+  for (const HadarPart* part : rest(draft)) cost += part->cost;
+  return cost;
+}
+
+void HadarDual::copy(const Draft& from, Draft& to) const {
+  HadarPart** const parts = to.parts;
+  to = from;
+  to.parts = parts;
+  std::ranges::copy(rest(from), parts);
+}
+
+HadarRest HadarDual::rest_for(const Round& round, std::size_t index, const Draft& draft) {
   const HadarBid& bid = round.bids[index];
-  if (!bid.is_forked) return draft.free;
-  apart_ = draft.free;
+  if (!bid.is_forked) return rest(draft);
+  std::ranges::copy(rest(draft), apart_.begin());
+  TypeMask copied = 0;
   for (std::uint32_t at = draft.last; at != 0; at = choices_[at].before) {
     if (round.bids[choices_[at].bid].job != bid.job) continue;
     const HadarGang& gang = choices_[at].gang;
     for (Slice slice : Gang{slices_.data() + gang.first, gang.slices}) {
-      const Slice rest{slice.node, apart_.on[slice.node]};
-      apart_.take(cluster_, {&rest, 1});
+      const GpuTypeId type = cluster_.node_type[slice.node];
+      HadarPart*& part = apart_[type.row()];
+      if ((copied & type_bit(type)) == 0) part = &parts_.copy(*part);
+      copied |= type_bit(type);
+      part->set(gangs_.order().place[slice.node], 0);
+      price(round, type, *part);
     }
   }
   return apart_;
 }
 
-void HadarDual::try_gangs(const Round& round, std::size_t index, std::uint32_t draft) {
-  const HadarBid& bid = round.bids[index];
-  const Draft& from = drafts_[draft];
-  const double most = from.idle * (1 + kRounding) + round.clearing.surplus(index);
-  if (from.gpus < bid.least_gpus() || most < cutoff_ * (1 - kRounding)) return;
-  for (const HadarGang& gang :
-       gangs_.find(free_for(round, index, from), round.prices, wanted(bid, from))) {
-    if (!(gang.payoff > 0)) continue;
-    const Gang slices = gangs_.slices(gang);
-    const double score = from.idle + gang.worth - round.clearing.cost(cluster_, slices);
-    if (score < cutoff_) continue;
-    beam_.offer({score, draft, static_cast<std::uint32_t>(tried_.size()), from.key - key(slices)});
-    tried_.push_back(gang);
-    tried_.back().first = static_cast<std::uint32_t>(tried_slices_.size());
-    tried_slices_.insert(tried_slices_.end(), slices.begin(), slices.end());
+void HadarDual::choose_drafts(const Round& round, std::size_t index) {
+  const std::uint32_t least = round.bids[index].least_gpus();
+  const double surplus = round.clearing.surplus(index);
+  const double cutoff = cutoff_ * (1 - kRounding);
+  able_.clear();
+  for (std::uint32_t i = 0; i < draft_count_; ++i) {
+    const double most = drafts_[i].idle * (1 + kRounding) + surplus;
+    if (drafts_[i].gpus >= least && !(most < cutoff)) able_.push_back(i);
   }
+}
+
+// Returns how much more the present gang adds than a gang with that addition, if it takes as many GPUs of the same type,
+// less an error of rounding; else -1.
+double HadarDual::lead_of_present(const HadarBid& bid, const Addition& addition) const {
+  const bool is_alike =
+      !bid.present.empty() && of_present_.type == addition.type && of_present_.key == addition.key;
+  return is_alike ? of_present_.gain - addition.gain - bid.present_worth * kRounding : -1;
+}
+
+void HadarDual::try_gangs(const Round& round, std::size_t index) {
+  const HadarBid& bid = round.bids[index];
+  const auto try_kinds = [&](std::span<const std::uint32_t> drafts, const auto& rest_of) {
+    if (!bid.present.empty()) {
+      for (std::uint32_t draft : drafts) try_one(round, draft, rest_of(draft), of_present_, 0);
+    }
+    std::uint32_t place = 0;
+    for (const Addition& addition : of_types_) {
+      ++place;
+      const double lead = lead_of_present(bid, addition);
+      for (std::uint32_t draft : drafts) {
+        const HadarRest from = rest_of(draft);
+        if (drafts_[draft].parts[addition.type.row()]->gpus < bid.gpus) continue;
+        // Its present gang leads to the same place, and is worth more.
+        const Found& present = from[addition.type.row()]->found[0];
+        const bool has_present = present.ask == gangs_.asked() && present.gang != HadarPart::kNone;
+        if (has_present && lead > drafts_[draft].idle * kRounding) continue;
+        try_one(round, draft, from, addition, place);
+      }
+    }
+    if (!gangs_.may_mix()) return;
+    for (std::uint32_t draft : drafts) {
+      std::uint32_t mix = place;
+      for (const HadarGang& gang : gangs_.find_mixes(rest_of(draft))) {
+        if (gang.payoff > 0) offer(draft, note(round, gang), ++mix);
+      }
+    }
+  };
+  if (!bid.is_forked) {
+    return try_kinds(able_, [&](std::uint32_t draft) { return rest(drafts_[draft]); });
+  }
+  for (const std::uint32_t& draft : able_) {
+    const HadarRest apart = rest_for(round, index, drafts_[draft]);
+    try_kinds({&draft, 1}, [&](std::uint32_t /*draft*/) { return apart; });
+  }
+}
+
+// Tries the present gang of the bid (place 0), or a gang of one type.
+inline void HadarDual::try_one(const Round& round, std::uint32_t draft, HadarRest from,
+                               const Addition& addition, std::uint32_t place) {
+  const auto find = [&] { return find_one(round, drafts_[draft], from, addition, place); };
+  if (addition.type.is_none()) {
+    const Found found = find();
+    if (found.gang != HadarPart::kNone) offer(draft, found, place);
+    return;
+  }
+  Found& found = from[addition.type.row()]->found[place == 0 ? 0 : 1];
+  if (found.ask != gangs_.asked()) found = find();
+  if (found.gang != HadarPart::kNone) offer(draft, found, place);
+}
+
+// Returns an old result if no such gang of the draft is of use.
+HadarPart::Found HadarDual::find_one(const Round& round, const Draft& draft, HadarRest from,
+                                     const Addition& addition, std::uint32_t place) {
+  const double most = (draft.idle + addition.gain) * (1 + kRounding) + draft.idle * kRounding;
+  if (most < cutoff_) return {};
+  const std::span<const HadarGang> gangs =
+      place == 0 ? gangs_.find_present(from) : gangs_.find_on(from, addition.type);
+  const bool is_bought = !gangs.empty() && gangs.front().payoff > 0;
+  return is_bought ? note(round, gangs.front()) : Found{.ask = gangs_.asked()};
+}
+
+HadarPart::Found HadarDual::note(const Round& round, const HadarGang& gang) {
+  const Gang slices = gangs_.slices(gang);
+  const Found found{.ask = gangs_.asked(),
+                    .gang = static_cast<std::uint32_t>(tried_.size()),
+                    .worth = gang.worth,
+                    .cost = round.clearing.cost(cluster_, slices),
+                    .key = key(slices)};
+  tried_.push_back({.gang = gang, .key = found.key, .gpus = gpus_of(slices)});
+  const GpuTypeId type = cluster_.node_type[slices.front().node];
+  const bool is_of_type = std::ranges::all_of(
+      slices, [&](Slice slice) { return cluster_.node_type[slice.node] == type; });
+  if (is_of_type) tried_.back().type = type;
+  tried_.back().gang.first = static_cast<std::uint32_t>(tried_slices_.size());
+  tried_slices_.insert(tried_slices_.end(), slices.begin(), slices.end());
+  return found;
+}
+
+inline void HadarDual::offer(std::uint32_t draft, const Found& found, std::uint32_t place) {
+  const Draft& from = drafts_[draft];
+  const double score = from.idle + found.worth - found.cost;
+  if (score < cutoff_) return;
+  FL_DCHECK(found.gang <= kTriedMask && place < kSkip >> kPlaceShift);
+  beam_.offer(place + 1, score, draft, place << kPlaceShift | found.gang, from.key - found.key);
 }
 
 void HadarDual::make_drafts(const Round& round, std::size_t index,
                             std::span<const Child> children) {
   // Behind the winners usually no job buys, and drafts stay as they are.
   std::uint32_t same = 0;
-  while (same < children.size() && children[same].gang == kSkip && children[same].draft == same) {
+  while (same < children.size() && children[same].gang() == kSkip &&
+         children[same].draft() == same) {
     ++same;
   }
   if (same == children.size()) {
@@ -177,72 +305,99 @@ void HadarDual::make_drafts(const Round& round, std::size_t index,
   }
   if (children.size() == 1 && draft_count_ == 1) {
     // One draft goes on without a copy.
-    const HadarGang& gang = tried_[children.front().gang];
-    const Gang slices{tried_slices_.data() + gang.first, gang.slices};
-    return give(round, drafts_.front(), index, gang, slices);
+    return give(round, drafts_.front(), index, children.front().gang() & kTriedMask);
   }
   // Copies first, because a skipping draft can then take the old draft itself.
   for (std::size_t i = 0; i < children.size(); ++i) {
-    if (children[i].gang == kSkip) continue;
-    next_drafts_[i] = drafts_[children[i].draft];
-    const HadarGang& gang = tried_[children[i].gang];
-    give(round, next_drafts_[i], index, gang, {tried_slices_.data() + gang.first, gang.slices});
+    if (children[i].gang() == kSkip) continue;
+    copy(drafts_[children[i].draft()], next_drafts_[i]);
+    give(round, next_drafts_[i], index, children[i].gang() & kTriedMask);
   }
   for (std::size_t i = 0; i < children.size(); ++i) {
-    if (children[i].gang == kSkip) std::swap(next_drafts_[i], drafts_[children[i].draft]);
+    if (children[i].gang() == kSkip) std::swap(next_drafts_[i], drafts_[children[i].draft()]);
   }
   draft_count_ = children.size();
   std::swap(drafts_, next_drafts_);
 }
 
-void HadarDual::give(const Round& round, Draft& draft, std::size_t index, const HadarGang& gang,
-                     Gang slices) {
-  Choice choice{draft.last, static_cast<std::uint32_t>(index), gang};
-  choice.gang.first = static_cast<std::uint32_t>(slices_.size());
-  slices_.insert(slices_.end(), slices.begin(), slices.end());
-  draft.free.take(cluster_, slices);
-  const HadarBid& bid = round.bids[index];
-  if (draft.free.room.is_limited()) {
-    for (Slice slice : slices)
-      draft.free.room.take(bid.job, slice.node, slice.gpus / bid.task_gpus);
+void HadarDual::give(const Round& round, Draft& draft, std::size_t index, std::uint32_t tried) {
+  Tried& of = tried_[tried];
+  const Gang slices{tried_slices_.data() + of.gang.first, of.gang.slices};
+  if (of.chosen == 0) {
+    of.chosen = static_cast<std::uint32_t>(slices_.size());
+    slices_.insert(slices_.end(), slices.begin(), slices.end());
   }
-  if (std::ranges::equal(slices, bid.present)) draft.free.keep(bid.present, bid.present_masks);
-  draft.key -= key(slices);
-  draft.gpus -= gpus_of(slices);
-  draft.free_cost = round.clearing.cost(draft.free);
-  draft.worth += gang.worth;
+  take(round, draft, round.bids[index], tried);
+  draft.key -= of.key;
+  draft.gpus -= of.gpus;
+  draft.free_cost = free_cost(draft);
+  draft.worth += of.gang.worth;
+  Choice choice{draft.last, static_cast<std::uint32_t>(index), of.gang};
+  choice.gang.first = of.chosen;
   draft.last = static_cast<std::uint32_t>(choices_.size());
   choices_.push_back(choice);
 }
 
-void HadarDual::read_back(const Draft& draft) {
-  worth_ = draft.worth;
-  free_ = draft.free;
-  last_ = draft.last;
-  for (std::uint32_t at = draft.last; at != 0; at = choices_[at].before) {
-    chosen_[choices_[at].bid] = choices_[at].gang;
+// Gives the draft new parts without the slices, or those that another draft got for the same gang of the same part.
+void HadarDual::take(const Round& round, Draft& draft, const HadarBid& bid, std::uint32_t tried) {
+  const Tried& of = tried_[tried];
+  Found* found = nullptr;
+  if (!of.type.is_none()) {
+    HadarPart*& part = draft.parts[of.type.row()];
+    for (Found& one : part->found) {
+      if (one.ask == gangs_.asked() && one.gang == tried) found = &one;
+    }
+    if (found != nullptr && found->rest != nullptr) {
+      part = found->rest;
+      return;
+    }
+  }
+  const Gang slices{tried_slices_.data() + of.gang.first, of.gang.slices};
+  const bool is_present = std::ranges::equal(slices, bid.present) && !bid.present_masks.empty();
+  TypeMask copied = 0;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const Slice slice = slices[i];
+    const GpuTypeId type = cluster_.node_type[slice.node];
+    HadarPart*& part = draft.parts[type.row()];
+    if ((copied & type_bit(type)) == 0) part = &parts_.copy(*part);
+    copied |= type_bit(type);
+    const std::uint32_t place = gangs_.order().place[slice.node];
+    part->set(place, std::uint32_t{part->on[place]} - slice.gpus);
+    if (part->room.is_limited()) part->room.take(bid.job, slice.node, slice.gpus / bid.task_gpus);
+    if (is_present) part->keep(place, bid.present_masks[i]);
+    price(round, type, *part);
+    if (found != nullptr) found->rest = part;
+  }
+}
+
+void HadarDual::read_back(const Round& round, double worth, std::uint32_t last) {
+  worth_ = worth;
+  last_ = last;
+  free_.on = round.free.on;
+  free_.of_type = round.free.of_type;
+  for (std::uint32_t at = last; at != 0; at = choices_[at].before) {
+    const HadarGang& gang = choices_[at].gang;
+    chosen_[choices_[at].bid] = gang;
+    free_.take(cluster_, {slices_.data() + gang.first, gang.slices});
   }
 }
 
 // Gives the remaining GPUs to the jobs that fit, in order, also at a price above their worth.
-void HadarDual::fill(const Round& round) {
-  Draft& rest = drafts_.front();
-  std::swap(rest.free, free_);
-  rest.gpus = 0;
-  for (std::uint32_t gpus : rest.free.of_type) rest.gpus += gpus;
-  rest.worth = worth_;
-  rest.last = last_;
+void HadarDual::fill(const Round& round, Draft& rest) {
   for (std::size_t i = 0; i < round.bids.size() && rest.gpus >= smallest_[i]; ++i) {
     if (chosen_[i].slices > 0 || round.bids[i].least_gpus() > rest.gpus) continue;
     gangs_.ask(round.bids[i]);
-    const auto found = gangs_.find(free_for(round, i, rest), round.prices);
+    const auto found = gangs_.find(rest_for(round, i, rest));
     const auto best = std::ranges::max_element(found, {}, &HadarGang::payoff);
     if (best == found.end() || !(best->worth > 0)) continue;
-    give(round, rest, i, *best, gangs_.slices(*best));
+    free_.take(cluster_, gangs_.slices(*best));
+    tried_.clear();
+    tried_slices_.clear();
+    note(round, *best);
+    give(round, rest, i, 0);
     chosen_[i] = choices_.back().gang;
   }
   worth_ = rest.worth;
-  std::swap(rest.free, free_);
 }
 
 Gang HadarDual::gang(std::size_t bid) const {
@@ -251,24 +406,36 @@ Gang HadarDual::gang(std::size_t bid) const {
 
 void HadarDual::solve_exactly(const Round& round) {
   begin(round);
-  best_ = drafts_.front();
-  branch(round, 0, Draft(best_));
-  read_back(best_);
+  worth_ = 0;
+  last_ = 0;
+  branch(round, 0, drafts_.front());
+  read_back(round, worth_, last_);
 }
 
 void HadarDual::branch(const Round& round, std::size_t index, const Draft& draft) {
-  if (draft.worth > best_.worth) best_ = draft;
-  if (index == round.bids.size() || bound(draft, index) <= best_.worth) return;
+  if (draft.worth > worth_) {
+    worth_ = draft.worth;
+    last_ = draft.last;
+  }
+  if (index == round.bids.size() || bound(draft, index) <= worth_) return;
+  const std::size_t used = parts_.used();
   std::vector<std::pair<HadarGang, std::vector<Slice>>> gangs;
   gangs_.ask(round.bids[index]);
-  for (const HadarGang& gang : gangs_.find(free_for(round, index, draft), round.prices)) {
+  for (const HadarGang& gang : gangs_.find(rest_for(round, index, draft))) {
     const Gang slices = gangs_.slices(gang);
     if (gang.payoff > 0) gangs.emplace_back(gang, std::vector(slices.begin(), slices.end()));
   }
   for (const auto& [gang, slices] : gangs) {
-    Draft with = draft;
-    give(round, with, index, gang, slices);
+    std::vector<HadarPart*> parts(key_units_.size());
+    Draft with;
+    with.parts = parts.data();
+    copy(draft, with);
+    tried_ = {{.gang = gang, .key = key(slices), .gpus = gpus_of(slices)}};
+    tried_.front().gang.first = 0;
+    tried_slices_ = slices;
+    give(round, with, index, 0);
     branch(round, index + 1, with);
+    parts_.release(used);
   }
   branch(round, index + 1, draft);
 }

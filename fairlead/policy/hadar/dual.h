@@ -14,7 +14,9 @@
 // another, and gangs that gain too little at clearing prices to stay in the beam. So most bids
 // behind the winners cost a few comparisons, and the walk ends before the last bid.
 //
-// Cost: O(drafts tried x nodes), at most bids + a constant of drafts. No allocation once warm.
+// Drafts share the parts of types that they have alike (parts.h), and what a bid finds in a part is found once.
+//
+// Cost: O(drafts tried x types + new parts x nodes), at most bids + a constant of drafts. No allocation once warm.
 #pragma once
 
 #include "fairlead/policy/hadar/beam.h"
@@ -63,10 +65,10 @@ class HadarDual {
     HadarGang gang;
   };
   struct Draft {
-    HadarFree free;
-    std::uint64_t key = 0;   // key of the free GPUs by type
-    std::uint32_t gpus = 0;  // free
-    double free_cost = 0;    // cost of the free GPUs, at clearing prices
+    HadarPart** parts = nullptr;  // by type, in memory of this draft
+    std::uint64_t key = 0;        // key of the free GPUs by type
+    std::uint32_t gpus = 0;       // free
+    double free_cost = 0;         // cost of the free GPUs, at clearing prices
     double worth = 0;
     double idle = 0;         // bound if it skips the present bid
     std::uint32_t last = 0;  // choice; 0: none
@@ -75,14 +77,32 @@ class HadarDual {
   struct Addition {
     double gain = 0;
     std::uint64_t key = 0;
+    GpuTypeId type{};  // of all of its GPUs; none: they are of several
+  };
+  // A gang that some draft could have for the present bid.
+  struct Tried {
+    HadarGang gang;         // its slices are in tried_slices_
+    std::uint64_t key = 0;  // of its GPUs
+    std::uint32_t gpus = 0;
+    GpuTypeId type = GpuTypeId::none();  // as in Addition
+    std::uint32_t chosen = 0;            // row of its slices in slices_; 0: they are not there yet
   };
   using Child = HadarBeam::Child;
-  static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang of tried_
+  using Found = HadarPart::Found;
+  // A child has the place of its gang among those of the bid, for the order of equal ones, above its row in tried_.
+  static constexpr std::uint32_t kPlaceShift = 25;
+  static constexpr std::uint32_t kTriedMask = (std::uint32_t{1} << kPlaceShift) - 1;
+  static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang
 
   void begin(const Round& round);
-  // Returns the GPUs that are free in the draft for that bid: no two copies of a job are on one
-  // node.
-  const HadarFree& free_for(const Round& round, std::size_t index, const Draft& draft);
+  HadarRest rest(const Draft& draft) const { return {draft.parts, key_units_.size()}; }
+  // Returns what is free in the draft for that bid: no two copies of a job are on one node.
+  HadarRest rest_for(const Round& round, std::size_t index, const Draft& draft);
+  // Sets prices and costs, after changes.
+  static void price(const Round& round, GpuTypeId type, HadarPart& part);
+  double free_cost(const Draft& draft) const;
+  // Copies all but the place of the parts.
+  void copy(const Draft& from, Draft& to) const;
   // Returns the most that a draft can reach with the bids from `next` on.
   double bound(const Draft& draft, std::size_t next) const {
     return draft.worth + gains_[next] + draft.free_cost;
@@ -91,14 +111,24 @@ class HadarDual {
   std::uint64_t key(Gang gang) const;
   void skip(std::size_t index, std::uint32_t width);
   void look_at(const Round& round, std::size_t index);
-  HadarGangs::Wanted wanted(const HadarBid& bid, const Draft& draft) const;
-  void try_gangs(const Round& round, std::size_t index, std::uint32_t draft);
+  void collect();
+  void choose_drafts(const Round& round, std::size_t index);
+  double lead_of_present(const HadarBid& bid, const Addition& addition) const;
+  void try_gangs(const Round& round, std::size_t index);
+  void try_one(const Round& round, std::uint32_t draft, HadarRest from, const Addition& addition,
+               std::uint32_t place);
+  Found find_one(const Round& round, const Draft& draft, HadarRest from, const Addition& addition,
+                 std::uint32_t place);
+  // Adds a gang of the last find to tried_.
+  Found note(const Round& round, const HadarGang& gang);
+  void offer(std::uint32_t draft, const Found& found, std::uint32_t place);
   void make_drafts(const Round& round, std::size_t index, std::span<const Child> children);
-  void give(const Round& round, Draft& draft, std::size_t index, const HadarGang& gang,
-            Gang slices);
+  // `tried`: the gang's row in tried_.
+  void give(const Round& round, Draft& draft, std::size_t index, std::uint32_t tried);
+  void take(const Round& round, Draft& draft, const HadarBid& bid, std::uint32_t tried);
   void branch(const Round& round, std::size_t index, const Draft& draft);
-  void read_back(const Draft& draft);
-  void fill(const Round& round);
+  void read_back(const Round& round, double worth, std::uint32_t last);
+  void fill(const Round& round, Draft& rest);
 
   const Cluster& cluster_;
   const HadarSearch search_;
@@ -107,23 +137,25 @@ class HadarDual {
   std::vector<std::uint64_t> key_units_;  // by type: amount that one GPU adds to a key
   std::vector<double> gains_;             // by bid: the largest gain of it and the bids behind it
   std::vector<std::uint32_t> smallest_;   // by bid: the smallest gang of it and the bids behind it
+  std::vector<HadarPart*> places_;        // memory of the parts of all drafts
   std::vector<Draft> drafts_, next_drafts_;
   std::size_t draft_count_ = 0;
   bool is_full_ = false;  // the drafts reached the size of the beam
   double cutoff_ = 0;     // children of lower score are of no use
   HadarBeam beam_;
-  std::vector<Addition> of_type_;  // by type: of gangs for the present bid
-  Addition of_present_;            // addition of its present gang
-  std::vector<HadarGang> tried_;
+  HadarParts parts_;
+  std::vector<Addition> of_types_;   // of gangs for the present bid, on each type that it can use
+  Addition of_present_;              // addition of its present gang
+  std::vector<std::uint32_t> able_;  // drafts that may buy for it
+  std::vector<Tried> tried_;
   std::vector<Slice> tried_slices_;
   std::vector<Choice> choices_;
-  std::vector<Slice> slices_;      // slices of the choices
+  std::vector<Slice> slices_;      // slices of the choices, from row 1 on
   std::vector<HadarGang> chosen_;  // by bid
   double worth_ = 0;
-  Draft best_;              // best draft of solve_exactly
   std::uint32_t last_ = 0;  // choice of the best draft
   HadarFree free_;
-  HadarFree apart_;  // used within free_for
+  std::vector<HadarPart*> apart_;  // used within rest_for
 };
 
 }  // namespace fairlead

@@ -1,16 +1,11 @@
 #include "fairlead/policy/hadar/gangs.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <utility>
 
 namespace fairlead {
 namespace {
-
-constexpr std::uint32_t kBits = 64;
-
-std::size_t words_for(std::size_t nodes) { return (nodes + kBits - 1) / kBits; }
 
 // Sets the place of each node.
 void number(HadarOrder& order) {
@@ -20,88 +15,6 @@ void number(HadarOrder& order) {
 }
 
 }  // namespace
-
-void HadarFree::sum(const Cluster& cluster) {
-  of_type.clear();
-  of_type.resize(cluster.type_names.size());
-  nodes_with.clear();
-  nodes_with.resize(of_type.size());
-  for (NodeId node : ids<NodeId>(on.size())) {
-    const GpuTypeId type = cluster.node_type[node];
-    of_type[type] += on[node];
-    ++nodes_with[type][on[node]];
-  }
-}
-
-void HadarFree::index(const Cluster& cluster, const HadarOrder& order) {
-  order_ = &order;
-  first_word_.resize(order.nodes.size());
-  std::size_t words = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(order.nodes.size())) {
-    first_word_[type] = words;
-    words += words_for(order.nodes[type].size()) * (std::size_t{cluster.node_gpus_max} + 1);
-  }
-  words_.assign(words, 0);
-  for (NodeId node : ids<NodeId>(on.size())) {
-    const std::uint32_t place = order.place[node];
-    word(cluster.node_type[node], on[node], place) |= std::uint64_t{1} << place % kBits;
-  }
-}
-
-std::uint64_t& HadarFree::word(GpuTypeId type, std::size_t gpus, std::uint32_t place) {
-  return words_[first_word_[type] + gpus * words_for(order_->nodes[type].size()) + place / kBits];
-}
-
-NodeId HadarFree::first_with(GpuTypeId type, std::size_t gpus) const {
-  const std::vector<NodeId>& nodes = order_->nodes[type];
-  std::size_t at = first_word_[type] + gpus * words_for(nodes.size());
-  const std::size_t begin = at;
-  while (words_[at] == 0) ++at;
-  return nodes[(at - begin) * kBits + static_cast<std::size_t>(std::countr_zero(words_[at]))];
-}
-
-void HadarFree::set(const Cluster& cluster, NodeId node, std::uint32_t gpus) {
-  const GpuTypeId type = cluster.node_type[node];
-  --nodes_with[type][on[node]];
-  ++nodes_with[type][gpus];
-  if (order_ != nullptr) {
-    const std::uint32_t place = order_->place[node];
-    const std::uint64_t bit = std::uint64_t{1} << place % kBits;
-    word(type, on[node], place) &= ~bit;
-    word(type, gpus, place) |= bit;
-  }
-  of_type[type] += gpus - on[node];
-  on[node] = static_cast<std::uint16_t>(gpus);
-}
-
-void HadarFree::take(const Cluster& cluster, Gang gang) {
-  for (Slice slice : gang) {
-    FL_DCHECK(on[slice.node] >= slice.gpus);
-    set(cluster, slice.node, std::uint32_t{on[slice.node]} - slice.gpus);
-  }
-}
-
-void HadarFree::give(const Cluster& cluster, Gang gang) {
-  for (Slice slice : gang) set(cluster, slice.node, std::uint32_t{on[slice.node]} + slice.gpus);
-}
-
-bool HadarFree::has(Gang gang, std::span<const std::uint64_t> gpu_masks) const {
-  for (std::size_t i = 0; i < gang.size(); ++i) {
-    if (on[gang[i].node] < gang[i].gpus) return false;
-    if (!gpu_masks.empty() && (kept[gang[i].node] & gpu_masks[i]) != 0) return false;
-  }
-  return true;
-}
-
-void HadarFree::keep(Gang gang, std::span<const std::uint64_t> gpu_masks) {
-  for (std::size_t i = 0; i < gpu_masks.size(); ++i) kept[gang[i].node] |= gpu_masks[i];
-}
-
-std::uint32_t HadarFree::usable(JobId job, std::uint32_t task_gpus, NodeId node) const {
-  const std::uint32_t gpus = whole_tasks(on[node], task_gpus);
-  if (!room.is_limited() || gpus == 0) return gpus;
-  return std::min(gpus / task_gpus, room.tasks(job, node)) * task_gpus;
-}
 
 double HadarBid::best_on(GpuTypeId type) const {
   const auto row = worth.subspan(type.row() * kTiers, kTiers);
@@ -148,6 +61,7 @@ void HadarGangs::begin(std::span<const HadarBid> bids) {
 
 void HadarGangs::ask(const HadarBid& bid) {
   bid_ = &bid;
+  ++asked_;
   types_.clear();
   for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
     if (bid.best_on(type) > 0) types_.push_back(type);
@@ -161,36 +75,95 @@ void HadarGangs::ask(const HadarBid& bid) {
   std::sort(types_.begin(), types_.end(), is_before);
 }
 
-std::span<const HadarGang> HadarGangs::find(const HadarFree& free, const HadarPrices& prices,
-                                            Wanted wanted) {
-  const HadarBid& bid = *bid_;
-  const Ask ask{free, bid, prices};
+HadarGangs::Ask HadarGangs::begin_find(HadarRest rest) {
   found_.clear();
   slices_.clear();
-  const auto has_room = [&](Slice slice) { return ask.usable(slice.node) >= slice.gpus; };
-  if (wanted.present && !bid.present.empty() && free.has(bid.present, bid.present_masks) &&
-      (!free.room.is_limited() || std::ranges::all_of(bid.present, has_room))) {
-    slices_.insert(slices_.end(), bid.present.begin(), bid.present.end());
-    close(ask, 0);
-    found_.back().payoff += bid.present_worth - found_.back().worth;
-    found_.back().worth = bid.present_worth;
+  return {*this, rest, *bid_};
+}
+
+std::span<const HadarGang> HadarGangs::find_present(HadarRest rest) {
+  offer_present(begin_find(rest));
+  return found_;
+}
+
+std::span<const HadarGang> HadarGangs::find_on(HadarRest rest, GpuTypeId type) {
+  offer_on(begin_find(rest), type);
+  return found_;
+}
+
+std::span<const HadarGang> HadarGangs::find_mixes(HadarRest rest) {
+  const Ask ask = begin_find(rest);
+  if (may_mix()) offer_mixes(ask);
+  return found_;
+}
+
+std::span<const HadarGang> HadarGangs::find(HadarRest rest) {
+  const Ask ask = begin_find(rest);
+  offer_present(ask);
+  for (GpuTypeId type : types_) offer_on(ask, type);
+  offer_mixes(ask);
+  return found_;
+}
+
+std::uint32_t HadarGangs::Ask::usable(NodeId node) const {
+  const HadarPart& there = part(node);
+  const std::uint32_t gpus = whole_tasks(there.on[gangs.order_.place[node]], bid.task_gpus);
+  if (!there.room.is_limited() || gpus == 0) return gpus;
+  return std::min(gpus / bid.task_gpus, there.room.tasks(bid.job, node)) * bid.task_gpus;
+}
+
+std::uint32_t HadarGangs::Ask::room(GpuTypeId type) const {
+  HadarPart& there = part(type);
+  if (bid.task_gpus == 1 && !there.room.is_limited()) return there.gpus;
+  if (there.usable.ask != gangs.asked_) {
+    there.usable = {.ask = gangs.asked_, .gpus = 0};
+    for (NodeId node : gangs.order_.nodes[type]) there.usable.gpus += usable(node);
   }
+  return there.usable.gpus;
+}
+
+void HadarGangs::offer_present(const Ask& ask) {
+  const Gang present = ask.bid.present;
+  if (present.empty()) return;
+  const std::span<const std::uint64_t> masks = ask.bid.present_masks;
+  for (std::size_t i = 0; i < present.size(); ++i) {
+    const NodeId node = present[i].node;
+    const HadarPart& part = ask.part(node);
+    if (ask.on(node) < present[i].gpus) return;
+    if (part.room.is_limited() && ask.usable(node) < present[i].gpus) return;
+    const bool has_kept = !masks.empty() && !part.kept.empty();
+    if (has_kept && (part.kept[order_.place[node]] & masks[i]) != 0) return;
+  }
+  const std::size_t first = slices_.size();
+  slices_.insert(slices_.end(), present.begin(), present.end());
+  close(ask, first);
+  found_.back().payoff += ask.bid.present_worth - found_.back().worth;
+  found_.back().worth = ask.bid.present_worth;
+}
+
+// Returns true if the best type that is free at all has room for the whole gang.
+bool HadarGangs::has_room_on_best(const Ask& ask) const {
+  const auto is_free = [&](GpuTypeId type) { return ask.part(type).gpus > 0; };
+  const auto best = std::ranges::find_if(types_, is_free);
+  return best != types_.end() && ask.room(*best) >= ask.bid.gpus;
+}
+
+void HadarGangs::offer_mixes(const Ask& ask) {
+  const bool may_spread = ask.bid.closeness.required != kAnywhere || !has_room_on_best(ask);
+  if (hosts_.empty() && !may_spread) return;
+  if (!mixed_ && !must_mix(ask)) return;
   free_types_.clear();
   for (GpuTypeId type : types_) {
-    if (free.of_type[type] > 0) free_types_.push_back(type);
+    if (ask.part(type).gpus > 0) free_types_.push_back(type);
   }
-  if (wanted.types != 0) offer_nodes(ask, wanted.types);
-  if (mixed_ || must_mix(ask)) {
-    offer_host_mix(ask);
-    offer_spread_mix(ask);
-  }
-  return found_;
+  offer_host_mix(ask);
+  offer_spread_mix(ask);
 }
 
 // Returns true if no type has room for the whole gang, not even an idle one.
 bool HadarGangs::must_mix(const Ask& ask) const {
   const HadarBid& bid = ask.bid;
-  if (ask.free.room.limits(bid.job)) return must_mix_limited(ask);
+  if (ask.is_limited()) return must_mix_limited(ask);
   const Level required = bid.closeness.required;
   if (required != kAnywhere) {
     return std::ranges::none_of(types_, [&](GpuTypeId type) {
@@ -207,7 +180,7 @@ bool HadarGangs::must_mix_limited(const Ask& ask) const {
   const HadarBid& bid = ask.bid;
   const auto usable = [&](NodeId node) {
     const std::uint32_t tasks = cluster_.node_gpus[node] / bid.task_gpus;
-    return std::min(tasks, ask.free.room.most_tasks(bid.job, node)) * bid.task_gpus;
+    return std::min(tasks, ask.rest.front()->room.most_tasks(bid.job, node)) * bid.task_gpus;
   };
   return std::ranges::none_of(types_, [&](GpuTypeId type) {
     return tightest_section(cluster_, bid.closeness.required, type_bit(type), bid.gpus, usable)
@@ -215,50 +188,37 @@ bool HadarGangs::must_mix_limited(const Ask& ask) const {
   });
 }
 
-// Returns the GPUs of the type that the job's tasks can use.
-std::uint32_t HadarGangs::room(const Ask& ask, GpuTypeId type) const {
-  if (ask.bid.task_gpus == 1 && !ask.free.room.is_limited()) return ask.free.of_type[type];
-  std::uint32_t gpus = 0;
-  for (NodeId node : ids<NodeId>(cluster_.nodes())) {
-    if (cluster_.node_type[node] == type) gpus += ask.usable(node);
-  }
-  return gpus;
-}
-
 NodeId HadarGangs::tightest(const Ask& ask, GpuTypeId type) const {
-  if (ask.free.room.limits(ask.bid.job)) return tightest_limited(ask, type);
-  const auto& nodes_with = ask.free.nodes_with[type];
-  std::size_t gpus = ask.bid.gpus;
-  while (gpus < nodes_with.size() && nodes_with[gpus] == 0) ++gpus;
-  if (gpus >= nodes_with.size()) return {};
-  return ask.free.first_with(type, gpus);
+  if (ask.is_limited()) return tightest_limited(ask, type);
+  const std::uint32_t place = ask.part(type).tightest(ask.bid.gpus);
+  return place == HadarPart::kNone ? NodeId() : order_.nodes[type][place];
 }
 
 NodeId HadarGangs::tightest_limited(const Ask& ask, GpuTypeId type) const {
   NodeId best;
+  std::uint32_t least = 0;
   for (NodeId node : order_.nodes[type]) {
-    const std::uint32_t free = ask.free.on[node];
-    if (free < ask.bid.gpus || (!best.is_none() && free >= ask.free.on[best])) continue;
-    if (ask.usable(node) >= ask.bid.gpus) best = node;
+    const std::uint32_t free = ask.on(node);
+    if (free < ask.bid.gpus || (!best.is_none() && free >= least)) continue;
+    if (ask.usable(node) < ask.bid.gpus) continue;
+    best = node;
+    least = free;
   }
   return best;
 }
 
-void HadarGangs::offer_nodes(const Ask& ask, TypeMask wanted) {
-  for (GpuTypeId type : free_types_) {
-    if ((wanted & type_bit(type)) == 0) continue;
-    const std::size_t first = slices_.size();
-    if (const NodeId node = tightest(ask, type); !node.is_none()) {
-      slices_.push_back({node, static_cast<std::uint16_t>(ask.bid.gpus)});
-    } else if (room(ask, type) >= ask.bid.gpus) {
-      const std::optional<NodeRange> range = narrowest(ask, type_bit(type));
-      if (!range) continue;
-      gather(ask, type, *range, ask.bid.gpus);
-    } else {
-      continue;
-    }
-    close(ask, first);
+void HadarGangs::offer_on(const Ask& ask, GpuTypeId type) {
+  const std::size_t first = slices_.size();
+  if (const NodeId node = tightest(ask, type); !node.is_none()) {
+    slices_.push_back({node, static_cast<std::uint16_t>(ask.bid.gpus)});
+  } else if (ask.room(type) >= ask.bid.gpus) {
+    const std::optional<NodeRange> range = narrowest(ask, type_bit(type));
+    if (!range) return;
+    gather(ask, type, *range, ask.bid.gpus);
+  } else {
+    return;
   }
+  close(ask, first);
 }
 
 void HadarGangs::offer_host_mix(const Ask& ask) {
@@ -303,7 +263,7 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
   std::optional<NodeRange> range;
   while (!range && count < free_types_.size()) {
     mask |= type_bit(free_types_[count]);
-    gpus += room(ask, free_types_[count++]);
+    gpus += ask.room(free_types_[count++]);
     if (gpus < ask.bid.gpus) continue;
     if (count == 1 && ask.bid.closeness.required == kAnywhere) return;
     range = narrowest(ask, mask);
@@ -311,7 +271,7 @@ void HadarGangs::offer_spread_mix(const Ask& ask) {
   if (count < 2 || !range) return;
   // A faster member is of no use to the others, so the cheapest types come first.
   const auto set_end = free_types_.begin() + static_cast<std::ptrdiff_t>(count);
-  const auto price = [&](GpuTypeId type) { return ask.prices.price(type, ask.free.of_type[type]); };
+  const auto price = [&](GpuTypeId type) { return ask.part(type).price; };
   std::sort(free_types_.begin(), set_end, [&](GpuTypeId a, GpuTypeId b) {
     if (price(a) != price(b)) return price(a) < price(b);
     const double worth_a = ask.bid.best_on(a);
@@ -353,16 +313,16 @@ std::uint32_t HadarGangs::gather(const Ask& ask, GpuTypeId type, NodeRange range
     NodeId tightest;  // with room for the rest
     for (std::uint32_t row = range.begin; row < range.end; ++row) {
       const NodeId node(row);
-      const std::uint32_t free = ask.free.on[node];
+      const std::uint32_t free = ask.on(node);
       const bool is_taken = free > last_free || (free == last_free && row <= last_row);
       if (is_taken || cluster_.node_type[node] != type || ask.usable(node) == 0) continue;
-      if (freest.is_none() || free > ask.free.on[freest]) freest = node;
+      if (freest.is_none() || free > ask.on(freest)) freest = node;
       if (ask.usable(node) < gpus) continue;
-      if (tightest.is_none() || free < ask.free.on[tightest]) tightest = node;
+      if (tightest.is_none() || free < ask.on(tightest)) tightest = node;
     }
     if (freest.is_none()) return gpus;
     const NodeId node = tightest.is_none() ? freest : tightest;
-    last_free = ask.free.on[node];
+    last_free = ask.on(node);
     last_row = node.row();
     const std::uint32_t taken = std::min(gpus, ask.usable(node));
     slices_.push_back({node, static_cast<std::uint16_t>(taken)});
@@ -383,7 +343,7 @@ void HadarGangs::close(const Ask& ask, std::size_t first) {
   for (Slice slice : slices(gang)) {
     const GpuTypeId type = cluster_.node_type[slice.node];
     gang.worth = std::min(gang.worth, ask.bid.worth_on(type, tier));
-    cost += slice.gpus * ask.prices.price(type, ask.free.of_type[type]);
+    cost += slice.gpus * ask.part(type).price;
   }
   gang.payoff = gang.worth - cost;
   found_.push_back(gang);

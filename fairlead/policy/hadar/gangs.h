@@ -17,64 +17,19 @@
 // least of these worths, because its slowest member sets the pace. So the worths include the
 // costs of communication and of a switch, and no gang needs to be timed here.
 //
-// ask: O(types log types). find, per wanted type: O(nodes / 64) for a gang on one node; O(nodes x slices of the
-// gang) for one on several, and for mixes over all types. No allocation once warm.
+// ask: O(types log types). find_on: O(nodes / 64) for a gang on one node, O(nodes x slices of the gang) for one on
+// several. find_mixes: the same over all types, and O(types) if none is due. No allocation once warm.
 #pragma once
 
-#include "fairlead/model/free_index.h"
 #include "fairlead/model/levels.h"
+#include "fairlead/policy/hadar/parts.h"
 #include "fairlead/policy/hadar/prices.h"
 
-#include <array>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace fairlead {
-
-// The nodes of each type in the order in which equally tight ones are taken.
-struct HadarOrder {
-  IdVector<GpuTypeId, std::vector<NodeId>> nodes;
-  IdVector<NodeId, std::uint32_t> place;  // row of the node in `nodes`
-};
-
-// GPUs that a draft of a round has not given out.
-struct HadarFree {
-  IdVector<NodeId, std::uint16_t> on;
-  // Sums of `on`: the GPUs of a type, and the number of its nodes by free GPUs.
-  IdVector<GpuTypeId, std::uint32_t> of_type;
-  IdVector<GpuTypeId, std::array<std::uint32_t, kNodeGpusMax + 1>> nodes_with{};
-  // Masks of the GPUs that residents keep; empty if any GPUs of a node will do.
-  IdVector<NodeId, std::uint64_t> kept{};
-  TaskRoom room{};  // for tasks, by resources other than GPUs; take() and give() leave it as it is
-
-  // Makes the sums. O(nodes).
-  void sum(const Cluster& cluster);
-  // Makes first_with() ready. The order must outlive this object and its copies, and stay as it is.
-  // O(nodes x GPUs of a node / 64).
-  void index(const Cluster& cluster, const HadarOrder& order);
-  // Returns the first node of the type in the order with that many GPUs free. O(nodes / 64).
-  // REQUIRES: index() was called, and there is such a node.
-  NodeId first_with(GpuTypeId type, std::size_t gpus) const;
-  // O(slices).
-  void take(const Cluster& cluster, Gang gang);
-  void give(const Cluster& cluster, Gang gang);
-  // Returns true if the gang is free; if masks are given, one for each slice, those very GPUs.
-  bool has(Gang gang, std::span<const std::uint64_t> gpu_masks = {}) const;
-  void keep(Gang gang, std::span<const std::uint64_t> gpu_masks);
-  // Returns the free GPUs of the node that tasks of the job can use.
-  std::uint32_t usable(JobId job, std::uint32_t task_gpus, NodeId node) const;
-
- private:
-  void set(const Cluster& cluster, NodeId node, std::uint32_t gpus);
-  std::uint64_t& word(GpuTypeId type, std::size_t gpus, std::uint32_t place);
-
-  const HadarOrder* order_ = nullptr;
-  // Bits of the nodes of a type by place, by free GPUs: row `gpus` of a type has words_of(type) words from
-  // first_word_[type] + gpus * words_of(type) on.
-  std::vector<std::uint64_t> words_;
-  IdVector<GpuTypeId, std::size_t> first_word_;
-};
 
 // The demand of a job, and its worth of gangs.
 struct HadarBid {
@@ -122,34 +77,48 @@ class HadarGangs {
   const HadarOrder& order() const { return order_; }
   // Sets the bid of the next finds, which it must outlive.
   void ask(const HadarBid& bid);
-  // The gangs to find besides mixes: gangs of one type, by type, and the present one.
-  struct Wanted {
-    TypeMask types = kAllTypes;
-    bool present = true;
-  };
-  // Returns the gangs that `free` has for the bid. They and their slices are valid until the next
-  // find. REQUIRES: `free` is indexed by order().
-  std::span<const HadarGang> find(const HadarFree& free, const HadarPrices& prices) {
-    return find(free, prices, Wanted());
-  }
-  std::span<const HadarGang> find(const HadarFree& free, const HadarPrices& prices, Wanted wanted);
+  // The number of calls of ask().
+  std::uint64_t asked() const { return asked_; }
+  // The types on which the bid can run, in order of falling worth.
+  std::span<const GpuTypeId> types() const { return types_; }
+
+  // Returns false if no draft has a mix for the bid.
+  bool may_mix() const { return types_.size() > 1 || !hosts_.empty(); }
+
+  // Return the gangs that `rest` has for the bid, at most one for its present gang and one on each type. They and
+  // their slices are valid until the next call. REQUIRES: the nodes of `rest` are in order().
+  std::span<const HadarGang> find_present(HadarRest rest);
+  std::span<const HadarGang> find_on(HadarRest rest, GpuTypeId type);
+  std::span<const HadarGang> find_mixes(HadarRest rest);
+  // Returns all of them, in this order.
+  std::span<const HadarGang> find(HadarRest rest);
   Gang slices(const HadarGang& gang) const { return {slices_.data() + gang.first, gang.slices}; }
 
  private:
   struct Ask {
-    const HadarFree& free;
+    const HadarGangs& gangs;
+    HadarRest rest;
     const HadarBid& bid;
-    const HadarPrices& prices;
+    HadarPart& part(GpuTypeId type) const { return *rest[type.row()]; }
+    const HadarPart& part(NodeId node) const { return part(gangs.cluster_.node_type[node]); }
+    std::uint32_t on(NodeId node) const { return part(node).on[gangs.order_.place[node]]; }
     // Returns the node's free GPUs that the job's tasks can use.
-    std::uint32_t usable(NodeId node) const { return free.usable(bid.job, bid.task_gpus, node); }
+    std::uint32_t usable(NodeId node) const;
+    // The same of all nodes of the type. O(1), except O(nodes) for the first draft with that part.
+    std::uint32_t room(GpuTypeId type) const;
+    // True if the tasks of the job are limited on some node.
+    bool is_limited() const { return rest.front()->room.limits(bid.job); }
   };
+  Ask begin_find(HadarRest rest);
+  void offer_present(const Ask& ask);
+  void offer_on(const Ask& ask, GpuTypeId type);
+  void offer_mixes(const Ask& ask);
+  bool has_room_on_best(const Ask& ask) const;
   bool must_mix(const Ask& ask) const;
   bool must_mix_limited(const Ask& ask) const;
-  std::uint32_t room(const Ask& ask, GpuTypeId type) const;
   // Returns the tightest section of the narrowest level that has enough of the types; none if no
   // allowed section has.
   std::optional<NodeRange> narrowest(const Ask& ask, TypeMask types) const;
-  void offer_nodes(const Ask& ask, TypeMask wanted);
   NodeId tightest(const Ask& ask, GpuTypeId type) const;          // none: no node has room
   NodeId tightest_limited(const Ask& ask, GpuTypeId type) const;  // O(nodes)
   void offer_host_mix(const Ask& ask);
@@ -166,6 +135,7 @@ class HadarGangs {
   std::vector<std::vector<NodeId>> hosts_;  // those with several nodes
   HadarOrder order_;                        // nodes by rising present worth
   const HadarBid* bid_ = nullptr;           // the present bid
+  std::uint64_t asked_ = 0;
   std::vector<GpuTypeId> types_;            // types that it can run on, in order of falling worth
   std::vector<GpuTypeId> free_types_;       // the available ones among them
   IdVector<NodeId, double> present_worth_;  // worth to bidders of their gangs on the node

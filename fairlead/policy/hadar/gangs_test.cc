@@ -13,13 +13,11 @@ constexpr NodeId n0{0}, n1{1}, n2{2}, n3{3};
 // Every gang found, as slices and worth.
 using Found = std::vector<std::pair<std::vector<Slice>, double>>;
 
-Found found(const HadarStage& stage, const HadarBid& bid, bool mixed = true) {
+Found found(HadarStage& stage, const HadarBid& bid, bool mixed = true) {
   HadarGangs gangs(stage.cluster, mixed);
   Found all;
-  HadarFree free = stage.free;
-  free.index(stage.cluster, gangs.order());
   gangs.ask(bid);
-  for (const HadarGang& gang : gangs.find(free, stage.prices)) {
+  for (const HadarGang& gang : gangs.find(stage.rest(gangs))) {
     all.emplace_back(slices(gangs.slices(gang)), gang.worth);
   }
   return all;
@@ -45,9 +43,8 @@ TEST(HadarGangs, OfEquallyTightNodesTheOneWhoseJobsWouldPayLeastIsTaken) {
   HadarGangs gangs(stage.cluster, true);
   for (const NodeId expected : {n2, n1, n0}) {  // no bidder has n2
     gangs.begin(stage.bids);
-    stage.free.index(stage.cluster, gangs.order());
     gangs.ask(newcomer);
-    const std::vector<Slice> taken = slices(gangs.slices(gangs.find(stage.free, stage.prices)[0]));
+    const std::vector<Slice> taken = slices(gangs.slices(gangs.find(stage.rest(gangs))[0]));
     EXPECT_EQ(taken, (std::vector<Slice>{{expected, 4}}));
     stage.free.take(stage.cluster, taken);
   }
@@ -60,13 +57,14 @@ TEST(HadarGangs, OnlyWhatIsWantedIsFound) {
   bid.present = present;
   bid.present_worth = 7;
   HadarGangs gangs(stage.cluster, true);
-  stage.free.index(stage.cluster, gangs.order());
   gangs.ask(bid);
-  EXPECT_EQ(gangs.find(stage.free, stage.prices).size(), 3U);
-  const auto slow = gangs.find(stage.free, stage.prices, {.types = 0b10, .present = false});
+  const HadarRest rest = stage.rest(gangs);
+  EXPECT_EQ(gangs.find(rest).size(), 3U);
+  const auto slow = gangs.find_on(rest, GpuTypeId(1));
   ASSERT_EQ(slow.size(), 1U);
   EXPECT_EQ(slices(gangs.slices(slow[0])), (std::vector<Slice>{{n2, 2}}));
-  EXPECT_EQ(gangs.find(stage.free, stage.prices, {.types = 0})[0].worth, 7);
+  EXPECT_EQ(gangs.find_present(rest)[0].worth, 7);
+  EXPECT_TRUE(gangs.find_mixes(rest).empty());
 }
 
 TEST(HadarGangs, WhereNoNodeHasRoomAGangSpreadsAndIsWorthLess) {
@@ -152,13 +150,12 @@ TEST(HadarGangs, APayoffIsTheWorthLessThePriceOfEveryGpu) {
   HadarStage stage("1xV100:2");
   stage.set_prices(1, 4);
   HadarGangs gangs(stage.cluster, true);
-  stage.free.index(stage.cluster, gangs.order());
   gangs.ask(stage.bid(2, {3}));
-  EXPECT_DOUBLE_EQ(gangs.find(stage.free, stage.prices)[0].payoff, 4);
+  EXPECT_DOUBLE_EQ(gangs.find(stage.rest(gangs))[0].payoff, 4);
   const Slice taken[] = {{n0, 1}};
   stage.free.take(stage.cluster, taken);
   gangs.ask(stage.bid(1, {3}));
-  EXPECT_DOUBLE_EQ(gangs.find(stage.free, stage.prices)[0].payoff, 1);
+  EXPECT_DOUBLE_EQ(gangs.find(stage.rest(gangs))[0].payoff, 1);
 }
 
 }  // namespace

@@ -38,6 +38,15 @@ struct HadarStage {
     const std::vector<std::uint32_t> capacity(cluster.type_gpus.begin(), cluster.type_gpus.end());
     prices.set(ranges, capacity);
   }
+  // Returns the parts of these GPUs, until the next call.
+  HadarRest rest(const HadarGangs& gangs, const HadarFree& of) {
+    parts.begin(cluster, gangs.order(), of, first);
+    for (GpuTypeId type : ids<GpuTypeId>(first.size())) {
+      first[type.row()]->price = prices.price(type, first[type.row()]->gpus);
+    }
+    return first;
+  }
+  HadarRest rest(const HadarGangs& gangs) { return rest(gangs, free); }
   HadarDual::Round round() {
     clearing.fit(cluster, bids, free);
     return {bids, free, prices, clearing};
@@ -50,6 +59,8 @@ struct HadarStage {
   std::list<std::vector<double>> worths;
   std::list<std::vector<Slice>> present;
   std::vector<HadarBid> bids;
+  HadarParts parts;
+  std::vector<HadarPart*> first;
 };
 
 inline std::vector<Slice> slices(Gang gang) { return {gang.begin(), gang.end()}; }

@@ -54,7 +54,9 @@ void Backfill::add_change(const Change& change) {
 bool Backfill::fits(const View& view, const Plan* plan, JobId job, std::size_t next, Time from,
                     Duration length) {
   const GangAsked asked = gang_asked(view.jobs, job);
-  if (then_->of(view.jobs.types[job]) < asked.gpus) return false;
+  const TypeMask types = view.jobs.types[job];
+  if (then_->of(types) < asked.gpus) return false;
+  if (asked.pinned.is_none() && then_->room(types, asked.task_gpus) < asked.gpus) return false;
   throughout_ = *then_;
   std::size_t end = next;
   for (; end < changes_.size() && changes_[end].t < from + length; ++end) {

@@ -446,8 +446,9 @@ bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, 
   };
   for_each_section(cluster, gang.closeness.required, [&](NodeRange section) {
     if (placement.mixes) return ask(section, types);
-    for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size()))
-      ask(section, types & type_bit(type));
+    for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
+      if ((types & type_bit(type)) != 0) ask(section, type_bit(type));
+    }
   });
   return has_some;
 }
