@@ -167,59 +167,97 @@ class Accounts {
   std::map<std::string, std::vector<std::string>> children_;
 };
 
-Status read_associations(ByteSource& source, SlurmLimits& limits, const QosNames& qos) {
-  Rows rows(source,
-            "sacctmgr show assoc -P format=Cluster,Account,ParentName,User,Partition,"
-            "GrpTRES,GrpJobs,MaxJobs");
-  FL_TRY(rows.csv().read_header());
-  FL_TRY_ASSIGN(account_at, rows.need({"Account"}));
-  FL_TRY_ASSIGN(user_at, rows.need({"User"}));
-  FL_TRY_ASSIGN(gpus_at, rows.need({"GrpTRES"}));
-  const CsvReader::Column parent_at = rows.find({"Par Name", "ParentName", "Parent"});
-  const CsvReader::Column cluster_at = rows.find({"Cluster"});
-  const CsvReader::Column partition_at = rows.find({"Partition"});
-  const Amounts group = {"GrpTRES", gpus_at, "GrpJobs", rows.find({"GrpJobs"})};
-  const Amounts each = {"", CsvReader::kMissing, "MaxJobs", rows.find({"MaxJobs"})};
-  const bool gives_way = qos.without_jobs.size() < qos.all.size();
-  Accounts accounts;
-  std::string cluster;
-  std::int64_t of_partitions = 0;
-  const std::size_t first = limits.rules.size();
-  FL_TRY(each_row(rows, [&] {
-    const std::string_view its = rows.csv().text(cluster_at);
-    if (cluster.empty()) cluster = its;
-    if (its != cluster)
-      return rows.csv().fault(cluster_at, "must be one: ask sacctmgr with cluster=NAME");
-    if (!rows.csv().text(partition_at).empty()) {
-      ++of_partitions;
+class AssociationsReader {
+ public:
+  AssociationsReader(ByteSource& source, SlurmLimits& limits, const QosNames& qos)
+      : rows_(source, kCommand), limits_(limits), first_(limits.rules.size()), qos_(qos) {}
+
+  Status read() {
+    FL_TRY(find_columns());
+    FL_TRY(each_row(rows_, [&] { read_row(); }));
+    for (std::size_t i = first_; i < limits_.rules.size(); ++i) extend(limits_.rules[i]);
+    rows_.add_notes(limits_.said);
+    if (of_partitions_ > 0)
+      limits_.said.push_back(fmt::format("left out: limits of {} association{} with a partition",
+                                         of_partitions_, of_partitions_ == 1 ? "" : "s"));
+    return {};
+  }
+
+ private:
+  static constexpr std::string_view kCommand =
+      "sacctmgr show assoc -P "
+      "format=Cluster,Account,ParentName,User,Partition,GrpTRES,GrpJobs,MaxJobs";
+
+  struct Columns {
+    CsvReader::Column account = CsvReader::kMissing;
+    CsvReader::Column user = CsvReader::kMissing;
+    CsvReader::Column parent = CsvReader::kMissing;
+    CsvReader::Column cluster = CsvReader::kMissing;
+    CsvReader::Column partition = CsvReader::kMissing;
+    Amounts group{};
+    Amounts each{};
+  };
+
+  Status find_columns() {
+    FL_TRY(rows_.csv().read_header());
+    FL_TRY_ASSIGN(account, rows_.need({"Account"}));
+    FL_TRY_ASSIGN(user, rows_.need({"User"}));
+    FL_TRY_ASSIGN(gpus, rows_.need({"GrpTRES"}));
+    at_ = {.account = account,
+           .user = user,
+           .parent = rows_.find({"Par Name", "ParentName", "Parent"}),
+           .cluster = rows_.find({"Cluster"}),
+           .partition = rows_.find({"Partition"}),
+           .group = {"GrpTRES", gpus, "GrpJobs", rows_.find({"GrpJobs"})},
+           .each = {"", CsvReader::kMissing, "MaxJobs", rows_.find({"MaxJobs"})}};
+    return {};
+  }
+
+  void read_row() {
+    CsvReader& csv = rows_.csv();
+    const std::string_view cluster = csv.text(at_.cluster);
+    if (cluster_.empty()) cluster_ = cluster;
+    if (cluster != cluster_)
+      return csv.fault(at_.cluster, "must be one: ask sacctmgr with cluster=NAME");
+    if (!csv.text(at_.partition).empty()) {
+      ++of_partitions_;
       return;
     }
-    const std::string account(rows.csv().text(account_at));
-    const std::string user(rows.csv().text(user_at));
-    if (user.empty()) {
-      accounts.add(account, rows.csv().text(parent_at));
-      return rows.add(group, {.limit = {fmt::format("account {}", account)}, .accounts = {account}},
-                      limits.rules);
-    }
+    const std::string account(csv.text(at_.account));
+    const std::string user(csv.text(at_.user));
+    user.empty() ? add_account(account) : add_user(account, user);
+  }
+  void add_account(const std::string& account) {
+    accounts_.add(account, rows_.csv().text(at_.parent));
+    rows_.add(at_.group, {.limit = {fmt::format("account {}", account)}, .accounts = {account}},
+              limits_.rules);
+  }
+  void add_user(const std::string& account, const std::string& user) {
     LimitRule rule{.limit = {fmt::format("user {} in {}", user, account)},
                    .accounts = {account},
                    .users = {user}};
-    rows.add(group, rule, limits.rules);
-    if (gives_way && qos.without_jobs.empty()) return;
-    if (gives_way) rule.qos = qos.without_jobs;
-    rows.add(each, rule, limits.rules);
-  }));
-  for (std::size_t i = first; i < limits.rules.size(); ++i) {
-    std::vector<std::string>& names = limits.rules[i].accounts;
-    if (!limits.rules[i].users.empty()) continue;
-    names = names.front() == "root" ? std::vector<std::string>() : accounts.below(names.front());
+    rows_.add(at_.group, rule, limits_.rules);
+    const bool gives_way = qos_.without_jobs.size() < qos_.all.size();
+    if (gives_way && qos_.without_jobs.empty()) return;
+    if (gives_way) rule.qos = qos_.without_jobs;
+    rows_.add(at_.each, rule, limits_.rules);
   }
-  rows.add_notes(limits.said);
-  if (of_partitions > 0)
-    limits.said.push_back(fmt::format("left out: limits of {} association{} with a partition",
-                                      of_partitions, of_partitions == 1 ? "" : "s"));
-  return {};
-}
+  // Adds the accounts below to the limit of an account. The root has all jobs.
+  void extend(LimitRule& rule) const {
+    if (!rule.users.empty()) return;
+    const std::string account = rule.accounts.front();
+    rule.accounts = account == "root" ? std::vector<std::string>() : accounts_.below(account);
+  }
+
+  Rows rows_;
+  SlurmLimits& limits_;
+  const std::size_t first_;  // rule of associations
+  const QosNames& qos_;
+  Columns at_;
+  Accounts accounts_;
+  std::string cluster_;
+  std::int64_t of_partitions_ = 0;
+};
 
 }  // namespace
 
@@ -227,7 +265,7 @@ Result<SlurmLimits> read_slurm_limits(ByteSource* qos, ByteSource* associations)
   SlurmLimits limits;
   QosNames names;
   if (qos != nullptr) FL_TRY(read_qos(*qos, limits, names));
-  if (associations != nullptr) FL_TRY(read_associations(*associations, limits, names));
+  if (associations != nullptr) FL_TRY(AssociationsReader(*associations, limits, names).read());
   return limits;
 }
 

@@ -305,6 +305,19 @@ struct Simulation::World : RecordSink {
 
 namespace {
 
+// Loads the files of outages and limits that the settings name.
+Status load_files(const Cluster& cluster, Settings& settings) {
+  if (!settings.outages.empty()) {
+    FL_TRY_ASSIGN(outages, load_outages(settings.outages, cluster));
+    settings.faults.outages = std::move(outages);
+  }
+  if (!settings.limits.empty()) {
+    FL_TRY_ASSIGN(rules, load_limits(settings.limits));
+    settings.limit_rules = std::move(rules);
+  }
+  return {};
+}
+
 // Returns the jobs, or a resample of them. Error: too many rows of the trace were rejected.
 Result<Workload> drawn_jobs(Workload jobs, const Settings& settings, std::uint64_t seed) {
   if (!settings.rejects_allowed) FL_TRY(check_rejected(jobs));
@@ -322,14 +335,7 @@ Simulation::~Simulation() = default;
 Result<Simulation> Simulation::make(SimulationInputs inputs) {
   FL_CHECK(inputs.policy != nullptr, "a simulation without a policy");
   FL_CHECK(inputs.trace.workload_ != nullptr, "a trace that was moved from");
-  if (const std::string& file = inputs.settings.outages; !file.empty()) {
-    FL_TRY_ASSIGN(outages, load_outages(file, inputs.cluster));
-    inputs.settings.faults.outages = std::move(outages);
-  }
-  if (const std::string& file = inputs.settings.limits; !file.empty()) {
-    FL_TRY_ASSIGN(rules, load_limits(file));
-    inputs.settings.limit_rules = std::move(rules);
-  }
+  FL_TRY(load_files(inputs.cluster, inputs.settings));
   const Settings& settings = inputs.settings;
   FL_TRY_ASSIGN(workload, drawn_jobs(std::move(*inputs.trace.workload_), settings, inputs.seed));
   std::vector<std::string> implausible = implausible_facts(workload);

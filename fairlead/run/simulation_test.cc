@@ -5,9 +5,12 @@
 #include "fairlead/input/models_file.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/metrics/metrics.h"
+#include "fairlead/policy/registry.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -555,23 +558,46 @@ TEST(Simulation, AJobThatNeverRunsTakesNoRoomOfALimit) {
   EXPECT_EQ(simulation.now(), Time{10'000});
 }
 
-TEST(Simulation, GangsThatGrowAndCopiesStayWithinALimit) {
-  const JobRow jobs[] = {{.id = "a", .gpus = 1, .gpus_max = 4, .duration = seconds(100)},
-                         {.id = "b", .gpus = 1, .gpus_max = 4, .duration = seconds(100)}};
-  for (const char* policy : {"optimus", "fairlead", "hadare"}) {
-    SimulationInputs inputs = inputs_of(jobs);
-    inputs.cluster = load_cluster("4xV100:1").value();
-    inputs.settings.limit_rules = {{.limit = {"all", 2, 0}}};
-    ASSERT_TRUE(inputs.use_policy(policy).has_value());
-    Simulation simulation = Simulation::make(std::move(inputs)).value();
-    for (bool goes_on = true; goes_on;) {
-      goes_on = simulation.step().value();
-      if (!goes_on) break;
-      const Jobs& present = simulation.tables().jobs;
-      std::uint32_t used = 0;
-      for (const std::uint32_t gpus : present.allocated_gpus) used += gpus;
-      EXPECT_LE(used, 2U) << policy;
-    }
+// The most GPUs that a user has at any time of a run to its end.
+std::uint32_t most_of_a_user(SimulationInputs inputs) {
+  Simulation simulation = Simulation::make(std::move(inputs)).value();
+  Audit audit;
+  simulation.add_sink(audit);
+  std::uint32_t most = 0;
+  while (simulation.step().value() && !simulation.is_over()) {
+    const Jobs& jobs = simulation.tables().jobs;
+    std::vector<std::uint32_t> used(simulation.tables().users.size(), 0);
+    for (const JobId job : ids<JobId>(jobs.size()))
+      if (jobs.has(job)) used[jobs.user[job].row()] += jobs.allocated_gpus[job];
+    most = std::max(most, *std::ranges::max_element(used));
+  }
+  EXPECT_TRUE(audit.problems().empty());
+  return most;
+}
+
+TEST(Simulation, NoUserExceedsItsLimitUnderAnyPolicyWhileNodesFail) {
+  std::deque<std::string> names;
+  std::vector<JobRow> jobs;
+  for (int i = 0; i < 60; ++i) {
+    const std::int64_t gpus = 1 + i % 3;
+    jobs.push_back({.id = names.emplace_back(fmt::format("j{}", i)),
+                    .user = i % 4 == 0 ? "bob" : "ann",
+                    .gpus = gpus,
+                    .gpus_min = 1,
+                    .gpus_max = 4,
+                    .submit = Time{} + seconds(7 * (i / 3)),
+                    .duration = seconds(5 + i % 11)});
+  }
+  for (const PolicyEntry* policy : all_policies()) {
+    if (policy->name == "as-recorded") continue;
+    SimulationInputs inputs = inputs_of(jobs, Costs());
+    inputs.cluster = load_cluster("4xV100:2").value();
+    inputs.settings.faults.outages = {{NodeId(1), Time{20'000}, Time{60'000}}};
+    inputs.settings.limit_rules = {{.limit = {"user", 3, 0}, .per = kPerUser}};
+    ASSERT_TRUE(inputs.use_policy(policy->name).has_value());
+    const std::uint32_t most = most_of_a_user(std::move(inputs));
+    EXPECT_LE(most, 3U) << policy->name;
+    EXPECT_GE(most, 2U) << policy->name;
   }
 }
 
