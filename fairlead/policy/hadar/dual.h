@@ -89,19 +89,20 @@ class HadarDual {
   };
   using Child = HadarBeam::Child;
   using Found = HadarPart::Found;
-  // A child has the place of its gang among those of the bid, for the order of equal ones, above its row in tried_.
+  // The number of a child's gang: its place among the gangs of the bid, which orders equal children, above its row in
+  // tried_.
   static constexpr std::uint32_t kPlaceShift = 25;
   static constexpr std::uint32_t kTriedMask = (std::uint32_t{1} << kPlaceShift) - 1;
   static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang
 
   void begin(const Round& round);
   HadarRest rest(const Draft& draft) const { return {draft.parts, key_units_.size()}; }
-  // Returns what is free in the draft for that bid: no two copies of a job are on one node.
+  // Returns the parts that are free in the draft for that bid: no two copies of a job are on one node.
   HadarRest rest_for(const Round& round, std::size_t index, const Draft& draft);
   // Sets prices and costs, after changes.
   static void price(const Round& round, GpuTypeId type, HadarPart& part);
   double free_cost(const Draft& draft) const;
-  // Copies all but the place of the parts.
+  // Copies the draft into the memory of the other.
   void copy(const Draft& from, Draft& to) const;
   // Returns the most that a draft can reach with the bids from `next` on.
   double bound(const Draft& draft, std::size_t next) const {
@@ -144,8 +145,9 @@ class HadarDual {
   double cutoff_ = 0;     // children of lower score are of no use
   HadarBeam beam_;
   HadarParts parts_;
-  std::vector<Addition> of_types_;   // of gangs for the present bid, on each type that it can use
-  Addition of_present_;              // addition of its present gang
+  std::vector<Addition>
+      of_types_;         // additions of gangs for the present bid, on each type that it can use
+  Addition of_present_;  // addition of its present gang
   std::vector<std::uint32_t> able_;  // drafts that may buy for it
   std::vector<Tried> tried_;
   std::vector<Slice> tried_slices_;
