@@ -14,7 +14,7 @@
 // another, and gangs that gain too little at clearing prices to stay in the beam. So most bids
 // behind the winners cost a few comparisons, and the walk ends before the last bid.
 //
-// Drafts share the parts of types that they have alike (parts.h), and what a bid finds in a part is found once.
+// Drafts share parts, one for each type (parts.h). A bid searches a part once, for all drafts that have it.
 //
 // Cost: O(drafts tried x types + new parts x nodes), at most bids + a constant of drafts. No allocation once warm.
 #pragma once
@@ -77,7 +77,13 @@ class HadarDual {
   struct Addition {
     double gain = 0;
     std::uint64_t key = 0;
-    GpuTypeId type{};  // of all of its GPUs; none: they are of several
+    GpuTypeId type{};  // none: its GPUs are of several
+  };
+  // The present bid.
+  struct Asked {
+    std::vector<Addition> of_types;   // additions of gangs on each type that it can use
+    Addition of_present;              // addition of its present gang
+    std::vector<std::uint32_t> able;  // drafts that may buy for it
   };
   // A gang that some draft could have for the present bid.
   struct Tried {
@@ -145,10 +151,7 @@ class HadarDual {
   double cutoff_ = 0;     // children of lower score are of no use
   HadarBeam beam_;
   HadarParts parts_;
-  std::vector<Addition>
-      of_types_;         // additions of gangs for the present bid, on each type that it can use
-  Addition of_present_;  // addition of its present gang
-  std::vector<std::uint32_t> able_;  // drafts that may buy for it
+  Asked asked_;
   std::vector<Tried> tried_;
   std::vector<Slice> tried_slices_;
   std::vector<Choice> choices_;
