@@ -36,8 +36,7 @@ class ChildObserver {
   virtual void interrupted() = 0;
 };
 
-// Runs every child, as many at a time as there are cores, those of long kinds first (child_order.h), and fills in its
-// outcome. Their standard output is
+// Runs every child, as many at a time as there are cores, in a ChildOrder by the kinds, and fills in the outcomes. Their standard output is
 // discarded. SIGINT, SIGTERM and SIGHUP, unless ignored, end the children first and then this program; if it is
 // killed, the kernel kills them. Changes the process's signal mask and waits for any child, so only one thread may
 // call it, in a program without other children. Error: a process cannot be started.

@@ -41,10 +41,9 @@ Gang copy_by_speed(const View& view, JobId job, Gang present, std::uint32_t plac
 }
 
 // Returns the rates by tier of a new gang of that type; 0: it cannot run there.
-std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder, TypeMask types,
+std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder,
                                     const JobKinds::Speeds& speeds, GpuTypeId type) {
   std::array<double, kTiers> rates{};
-  if ((types & type_bit(type)) == 0) return rates;
   // One more copy is whole on a node.
   const auto tiers = bidder.copy == 0 ? kTiers : static_cast<std::size_t>(Tier::kRack);
   for (auto tier = static_cast<std::size_t>(view.speed.best_tier(bidder.gpus)); tier < tiers;
@@ -240,7 +239,11 @@ void HadarAuction::add_bid(const View& view, const Plan& plan, const HadarBidder
   const std::size_t first = worths_.size();
   const JobKinds::Speeds& speeds = kinds_.speeds(view, plan, job, bidder.kind, gpus);
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
-    const std::array<double, kTiers> rates = rates_of(view, bidder, asked.types, speeds, type);
+    if ((asked.types & type_bit(type)) == 0) {
+      worths_.insert(worths_.end(), kTiers, 0);
+      continue;
+    }
+    const std::array<double, kTiers> rates = rates_of(view, bidder, speeds, type);
     double best = 0;  // the best rate so far: jobs move on to closer tiers only
     for (std::size_t tier = 0; tier < kTiers; ++tier) {
       const double here = rates[tier];

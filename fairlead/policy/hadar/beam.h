@@ -37,8 +37,8 @@ class HadarBeam {
     std::uint32_t draft() const { return static_cast<std::uint32_t>(place.numbers >> 32); }
     std::uint32_t gang() const { return static_cast<std::uint32_t>(place.numbers); }
 
-    Place place;            // of the score, the draft and the gang
-    std::uint64_t key = 0;  // key of its free GPUs by type
+    Place place;
+    std::uint64_t key = 0;  // stands for its free GPUs by type
   };
 
   // Empties the beam for offers in that many runs, at most `most` in each.
@@ -141,7 +141,7 @@ class HadarBeam {
   }
 
   std::vector<Run> runs_;
-  std::vector<Head> heads_;  // of the rest of each run
+  std::vector<Head> heads_;  // first children of the rest of each run
   std::vector<Child> kept_;
   std::vector<Slot> slots_;  // a hash table of the keys of kept_
   std::uint64_t step_ = 0;

@@ -38,8 +38,10 @@ double HadarClearing::clear(const Cluster& cluster, std::span<const HadarBid> bi
   offers_.clear();
   const std::size_t types = prices_.size();
   for (std::size_t i = 0; i < bids.size(); ++i) {
+    const double best = best_[i * types + type.row()];
+    if (!(best > 0)) continue;  // it cannot run there
     const double without = std::max(0.0, find_surplus(cluster, bids, i));
-    const double offer = (best_[i * types + type.row()] - without) / bids[i].gpus;
+    const double offer = (best - without) / bids[i].gpus;
     if (offer > 0) offers_.emplace_back(offer, bids[i].gpus);
   }
   // The highest come first. Only the winners are put in order.

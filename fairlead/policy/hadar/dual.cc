@@ -46,7 +46,7 @@ void HadarDual::solve(const Round& round) {
     looked_at += (is_full_ ? search_.beam : draft_count_) * cluster_.nodes();
     const std::uint32_t width = looked_at < kBeamNodes ? search_.beam : 1;
     look_at(round, index);
-    beam_.clear(of_types_.size() + kOtherGangs, draft_count_);
+    beam_.clear(asked_.of_types.size() + kOtherGangs, draft_count_);
     skip(index, width);
     choose_drafts(round, index);
     try_gangs(round, index);
@@ -130,20 +130,20 @@ void HadarDual::look_at(const Round& round, std::size_t index) {
   gangs_.ask(bid);
   tried_.clear();
   tried_slices_.clear();
-  of_types_.clear();
+  asked_.of_types.clear();
   for (GpuTypeId type : gangs_.types()) {
-    of_types_.push_back({.gain = bid.best_on(type) - bid.gpus * round.clearing.price(type),
-                         .key = bid.gpus * key_units_[type.row()],
-                         .type = type});
+    asked_.of_types.push_back({.gain = bid.best_on(type) - bid.gpus * round.clearing.price(type),
+                               .key = bid.gpus * key_units_[type.row()],
+                               .type = type});
   }
   if (bid.present.empty()) return;
-  of_present_ = {.gain = bid.present_worth - round.clearing.cost(cluster_, bid.present),
-                 .key = key(bid.present),
-                 .type = cluster_.node_type[bid.present.front().node]};
+  asked_.of_present = {.gain = bid.present_worth - round.clearing.cost(cluster_, bid.present),
+                       .key = key(bid.present),
+                       .type = cluster_.node_type[bid.present.front().node]};
   const auto is_of_type = [&](Slice slice) {
-    return cluster_.node_type[slice.node] == of_present_.type;
+    return cluster_.node_type[slice.node] == asked_.of_present.type;
   };
-  if (!std::ranges::all_of(bid.present, is_of_type)) of_present_.type = GpuTypeId::none();
+  if (!std::ranges::all_of(bid.present, is_of_type)) asked_.of_present.type = GpuTypeId::none();
 }
 
 void HadarDual::price(const Round& round, GpuTypeId type, HadarPart& part) {
@@ -189,29 +189,30 @@ void HadarDual::choose_drafts(const Round& round, std::size_t index) {
   const std::uint32_t least = round.bids[index].least_gpus();
   const double surplus = round.clearing.surplus(index);
   const double cutoff = cutoff_ * (1 - kRounding);
-  able_.clear();
+  asked_.able.clear();
   for (std::uint32_t i = 0; i < draft_count_; ++i) {
     const double most = drafts_[i].idle * (1 + kRounding) + surplus;
-    if (drafts_[i].gpus >= least && !(most < cutoff)) able_.push_back(i);
+    if (drafts_[i].gpus >= least && !(most < cutoff)) asked_.able.push_back(i);
   }
 }
 
 // Returns how much more the present gang adds than a gang with that addition, if it takes as many GPUs of the same type,
 // less an error of rounding; else -1.
 double HadarDual::lead_of_present(const HadarBid& bid, const Addition& addition) const {
-  const bool is_alike =
-      !bid.present.empty() && of_present_.type == addition.type && of_present_.key == addition.key;
-  return is_alike ? of_present_.gain - addition.gain - bid.present_worth * kRounding : -1;
+  const bool is_alike = !bid.present.empty() && asked_.of_present.type == addition.type &&
+                        asked_.of_present.key == addition.key;
+  return is_alike ? asked_.of_present.gain - addition.gain - bid.present_worth * kRounding : -1;
 }
 
 void HadarDual::try_gangs(const Round& round, std::size_t index) {
   const HadarBid& bid = round.bids[index];
   const auto try_kinds = [&](std::span<const std::uint32_t> drafts, const auto& rest_of) {
     if (!bid.present.empty()) {
-      for (std::uint32_t draft : drafts) try_one(round, draft, rest_of(draft), of_present_, 0);
+      for (std::uint32_t draft : drafts)
+        try_one(round, draft, rest_of(draft), asked_.of_present, 0);
     }
     std::uint32_t place = 0;
-    for (const Addition& addition : of_types_) {
+    for (const Addition& addition : asked_.of_types) {
       ++place;
       const double lead = lead_of_present(bid, addition);
       for (std::uint32_t draft : drafts) {
@@ -233,9 +234,9 @@ void HadarDual::try_gangs(const Round& round, std::size_t index) {
     }
   };
   if (!bid.is_forked) {
-    return try_kinds(able_, [&](std::uint32_t draft) { return rest(drafts_[draft]); });
+    return try_kinds(asked_.able, [&](std::uint32_t draft) { return rest(drafts_[draft]); });
   }
-  for (const std::uint32_t& draft : able_) {
+  for (const std::uint32_t& draft : asked_.able) {
     const HadarRest apart = rest_for(round, index, drafts_[draft]);
     try_kinds({&draft, 1}, [&](std::uint32_t /*draft*/) { return apart; });
   }
@@ -338,7 +339,7 @@ void HadarDual::give(const Round& round, Draft& draft, std::size_t index, std::u
   choices_.push_back(choice);
 }
 
-// Gives the draft new parts without the slices, or those that another draft got for the same gang of the same part.
+// Gives the draft new parts without the slices. Another draft with the same part may have got the new part already.
 void HadarDual::take(const Round& round, Draft& draft, const HadarBid& bid, std::uint32_t tried) {
   const Tried& of = tried_[tried];
   Found* found = nullptr;

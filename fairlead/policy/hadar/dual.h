@@ -14,7 +14,7 @@
 // another, and gangs that gain too little at clearing prices to stay in the beam. So most bids
 // behind the winners cost a few comparisons, and the walk ends before the last bid.
 //
-// Drafts share the parts of types that they have alike (parts.h), and what a bid finds in a part is found once.
+// Drafts share parts, one for each type (parts.h). A bid searches a part once, for all drafts that have it.
 //
 // Cost: O(drafts tried x types + new parts x nodes), at most bids + a constant of drafts. No allocation once warm.
 #pragma once
@@ -77,7 +77,13 @@ class HadarDual {
   struct Addition {
     double gain = 0;
     std::uint64_t key = 0;
-    GpuTypeId type{};  // of all of its GPUs; none: they are of several
+    GpuTypeId type{};  // none: its GPUs are of several
+  };
+  // The present bid.
+  struct Asked {
+    std::vector<Addition> of_types;   // additions of gangs on each type that it can use
+    Addition of_present;              // addition of its present gang
+    std::vector<std::uint32_t> able;  // drafts that may buy for it
   };
   // A gang that some draft could have for the present bid.
   struct Tried {
@@ -89,19 +95,20 @@ class HadarDual {
   };
   using Child = HadarBeam::Child;
   using Found = HadarPart::Found;
-  // A child has the place of its gang among those of the bid, for the order of equal ones, above its row in tried_.
+  // The number of a child's gang: its place among the gangs of the bid, which orders equal children, above its row in
+  // tried_.
   static constexpr std::uint32_t kPlaceShift = 25;
   static constexpr std::uint32_t kTriedMask = (std::uint32_t{1} << kPlaceShift) - 1;
   static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang
 
   void begin(const Round& round);
   HadarRest rest(const Draft& draft) const { return {draft.parts, key_units_.size()}; }
-  // Returns what is free in the draft for that bid: no two copies of a job are on one node.
+  // Returns the parts that are free in the draft for that bid: no two copies of a job are on one node.
   HadarRest rest_for(const Round& round, std::size_t index, const Draft& draft);
   // Sets prices and costs, after changes.
   static void price(const Round& round, GpuTypeId type, HadarPart& part);
   double free_cost(const Draft& draft) const;
-  // Copies all but the place of the parts.
+  // Copies the draft into the memory of the other.
   void copy(const Draft& from, Draft& to) const;
   // Returns the most that a draft can reach with the bids from `next` on.
   double bound(const Draft& draft, std::size_t next) const {
@@ -144,9 +151,7 @@ class HadarDual {
   double cutoff_ = 0;     // children of lower score are of no use
   HadarBeam beam_;
   HadarParts parts_;
-  std::vector<Addition> of_types_;   // of gangs for the present bid, on each type that it can use
-  Addition of_present_;              // addition of its present gang
-  std::vector<std::uint32_t> able_;  // drafts that may buy for it
+  Asked asked_;
   std::vector<Tried> tried_;
   std::vector<Slice> tried_slices_;
   std::vector<Choice> choices_;

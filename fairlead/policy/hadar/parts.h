@@ -1,7 +1,7 @@
 // HadarParts: the GPUs that the drafts of a round have not given out.
 //
 // A draft has a part for each GPU type. A part that is in a draft does not change, so drafts share parts: a gang makes
-// new parts for its own types alone. What a bid finds in a part is found once for all drafts that have it.
+// new parts for its own types alone. A part keeps the gang that a bid finds in it, for all drafts that have the part.
 //
 // begin: O(nodes). copy: O(nodes of the type). collect: O(parts). No allocation once warm.
 #pragma once

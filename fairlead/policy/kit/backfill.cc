@@ -85,7 +85,7 @@ bool Backfill::start(const View& view, Plan& plan, JobId job, Duration length) {
   promised_ = Time::never();
   then_ = *now_free_;
   if (!fits(view, &plan, job, 0, now_, length)) {
-    if (reservations_left_ > 0) promise(view, job, length);
+    if (reservations_left_ > 0) promise(view, job, length, plan.room().limits(job));
     return false;
   }
   for (Slice slice : gang_) plan.take(slice.node, slice.gpus);
@@ -97,8 +97,12 @@ bool Backfill::start(const View& view, Plan& plan, JobId job, Duration length) {
   return true;
 }
 
-void Backfill::promise(const View& view, JobId job, Duration length) {
+// `limited`: it found no gang now perhaps only because of CPU and memory, which do not count later. Without GPUs of its
+// types that come free, it finds no gang either.
+void Backfill::promise(const View& view, JobId job, Duration length, bool limited) {
   --reservations_left_;
+  const bool is_pinned = view.jobs.is_pinned(job);
+  bool may_fit = limited || is_pinned;
   for (std::size_t next = 0; next < changes_.size();) {
     const Time t = changes_[next].t;
     if (t - now_ > limits_.window) return;
@@ -107,9 +111,13 @@ void Backfill::promise(const View& view, JobId job, Duration length) {
       const Change& change = changes_[next];
       const auto gpus = static_cast<std::uint32_t>(std::abs(change.gpus));
       change.gpus > 0 ? then_->give(change.node, gpus) : then_->take(change.node, gpus);
-      any_come_free |= change.gpus > 0;
+      if (change.gpus <= 0) continue;
+      any_come_free = true;
+      may_fit |= (view.jobs.types[job] & type_bit(view.cluster.node_type[change.node])) != 0;
     }
-    if (any_come_free && fits(view, nullptr, job, next, t, length)) return reserve(t, length);
+    if (!any_come_free || !may_fit) continue;
+    if (fits(view, nullptr, job, next, t, length)) return reserve(t, length);
+    may_fit = is_pinned;
   }
 }
 

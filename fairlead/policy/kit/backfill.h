@@ -78,7 +78,7 @@ class Backfill {
   // `plan`: the plan of a gang that starts now, because CPU and memory then count; null: GPUs alone count.
   bool fits(const View& view, const Plan* plan, JobId job, std::size_t next, Time from,
             Duration length);
-  void promise(const View& view, JobId job, Duration length);
+  void promise(const View& view, JobId job, Duration length, bool limited);
   void reserve(Time from, Duration length);
 
   const Limits limits_;
