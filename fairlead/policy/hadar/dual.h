@@ -37,6 +37,8 @@ class HadarDual {
  public:
   // The cluster must outlive it, with the nodes that it has now. REQUIRES: search.beam > 0.
   HadarDual(const Cluster& cluster, const HadarSearch& search);
+  HadarDual(const HadarDual&) = delete;  // drafts point into it
+  HadarDual& operator=(const HadarDual&) = delete;
 
   // The input of one round; it must outlive the call.
   struct Round {
