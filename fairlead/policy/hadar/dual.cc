@@ -22,7 +22,7 @@ HadarDual::HadarDual(const Cluster& cluster, const HadarSearch& search)
   drafts_.resize(search.beam);
   next_drafts_.resize(search.beam);
   key_units_.assign(cluster.type_names.size(), 1);
-  places_.resize(2 * search.beam * key_units_.size());
+  places_.resize(std::size_t{2} * search.beam * key_units_.size());
   HadarPart** place = places_.data();
   for (std::vector<Draft>* drafts : {&drafts_, &next_drafts_}) {
     for (Draft& draft : *drafts) {
@@ -206,40 +206,50 @@ double HadarDual::lead_of_present(const HadarBid& bid, const Addition& addition)
 
 void HadarDual::try_gangs(const Round& round, std::size_t index) {
   const HadarBid& bid = round.bids[index];
-  const auto try_kinds = [&](std::span<const std::uint32_t> drafts, const auto& rest_of) {
-    if (!bid.present.empty()) {
-      for (std::uint32_t draft : drafts)
-        try_one(round, draft, rest_of(draft), asked_.of_present, 0);
-    }
-    std::uint32_t place = 0;
-    for (const Addition& addition : asked_.of_types) {
-      ++place;
-      const double lead = lead_of_present(bid, addition);
-      for (std::uint32_t draft : drafts) {
-        const HadarRest from = rest_of(draft);
-        if (drafts_[draft].parts[addition.type.row()]->gpus < bid.gpus) continue;
-        // Its present gang leads to the same place, and is worth more.
-        const Found& present = from[addition.type.row()]->found[0];
-        const bool has_present = present.ask == gangs_.asked() && present.gang != HadarPart::kNone;
-        if (has_present && lead > drafts_[draft].idle * kRounding) continue;
-        try_one(round, draft, from, addition, place);
-      }
-    }
-    if (!gangs_.may_mix()) return;
-    for (std::uint32_t draft : drafts) {
-      std::uint32_t mix = place;
-      for (const HadarGang& gang : gangs_.find_mixes(rest_of(draft))) {
-        if (gang.payoff > 0) offer(draft, note(round, gang), ++mix);
-      }
-    }
-  };
   if (!bid.is_forked) {
-    return try_kinds(asked_.able, [&](std::uint32_t draft) { return rest(drafts_[draft]); });
+    return try_kinds(round, bid, asked_.able,
+                     [&](std::uint32_t draft) { return rest(drafts_[draft]); });
   }
   for (const std::uint32_t& draft : asked_.able) {
     const HadarRest apart = rest_for(round, index, drafts_[draft]);
-    try_kinds({&draft, 1}, [&](std::uint32_t /*draft*/) { return apart; });
+    try_kinds(round, bid, {&draft, 1}, [&](std::uint32_t /*draft*/) { return apart; });
   }
+}
+
+// Tries kind by kind, so that the children of a kind come in the order of the drafts.
+template <class RestOf>
+void HadarDual::try_kinds(const Round& round, const HadarBid& bid,
+                          std::span<const std::uint32_t> drafts, const RestOf& rest_of) {
+  std::uint32_t place = 0;
+  if (!bid.present.empty()) {
+    for (std::uint32_t draft : drafts) {
+      try_one(round, draft, rest_of(draft), asked_.of_present, place);
+    }
+  }
+  for (const Addition& addition : asked_.of_types) {
+    ++place;
+    const double lead = lead_of_present(bid, addition);
+    for (std::uint32_t draft : drafts) {
+      if (drafts_[draft].parts[addition.type.row()]->gpus < bid.gpus) continue;
+      const HadarRest from = rest_of(draft);
+      // Its present gang leads to the same place, and is worth more.
+      if (lead > drafts_[draft].idle * kRounding && has_present(from, addition.type)) continue;
+      try_one(round, draft, from, addition, place);
+    }
+  }
+  if (!gangs_.may_mix()) return;
+  for (std::uint32_t draft : drafts) {
+    std::uint32_t mix = place;
+    for (const HadarGang& gang : gangs_.find_mixes(rest_of(draft))) {
+      if (gang.payoff > 0) offer(draft, note(round, gang), ++mix);
+    }
+  }
+}
+
+// Returns true if the bid found that its present gang, of that type, is free.
+bool HadarDual::has_present(HadarRest from, GpuTypeId type) const {
+  const Found& present = from[type.row()]->found[0];
+  return present.ask == gangs_.asked() && present.gang != HadarPart::kNone;
 }
 
 // Tries the present gang of the bid (place 0), or a gang of one type.

@@ -37,6 +37,8 @@ class HadarDual {
  public:
   // The cluster must outlive it, with the nodes that it has now. REQUIRES: search.beam > 0.
   HadarDual(const Cluster& cluster, const HadarSearch& search);
+  HadarDual(const HadarDual&) = delete;  // drafts point into it
+  HadarDual& operator=(const HadarDual&) = delete;
 
   // The input of one round; it must outlive the call.
   struct Round {
@@ -122,6 +124,10 @@ class HadarDual {
   void choose_drafts(const Round& round, std::size_t index);
   double lead_of_present(const HadarBid& bid, const Addition& addition) const;
   void try_gangs(const Round& round, std::size_t index);
+  template <class RestOf>
+  void try_kinds(const Round& round, const HadarBid& bid, std::span<const std::uint32_t> drafts,
+                 const RestOf& rest_of);
+  bool has_present(HadarRest from, GpuTypeId type) const;
   void try_one(const Round& round, std::uint32_t draft, HadarRest from, const Addition& addition,
                std::uint32_t place);
   Found find_one(const Round& round, const Draft& draft, HadarRest from, const Addition& addition,
