@@ -75,6 +75,10 @@ Result<SavedQueue> read_saved_queue(const std::filesystem::path& folder) {
   }
   SavedQueue saved{.queue = {.cluster = std::move(cluster), .trace = std::move(trace)},
                    .notes = std::move(notes)};
+  if (const auto limits = folder / kSavedLimits; std::filesystem::exists(limits)) {
+    FL_TRY_ASSIGN(rules, load_limits(limits.string()));
+    saved.queue.limits = std::move(rules);
+  }
   const Workload& jobs = saved.queue.trace.workload();
   for (JobId job : ids<JobId>(jobs.jobs.size())) {
     saved.queue.left.push_back({.job = static_cast<std::int64_t>(job.row()) + 1,

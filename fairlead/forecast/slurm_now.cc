@@ -143,7 +143,9 @@ JobRow row_of(const SlurmQueuedJob& job, double left_s) {
           .gpus = job.gpus,
           .task_gpus = is_even ? job.gpus / job.nodes : 1,
           .asks = job.asks,
-          .duration = {std::clamp<std::int64_t>(ms, 1, kMsMax)}};
+          .duration = {std::clamp<std::int64_t>(ms, 1, kMsMax)},
+          .qos = job.qos,
+          .account = job.account};
 }
 
 // A job for which no node is left waits for the type that it asked for.
@@ -277,11 +279,13 @@ Result<std::optional<SlurmLimits>> limits_of(const SlurmFiles& files) {
 }
 
 void add_limit_notes(const std::optional<SlurmLimits>& limits, const SlurmFiles& files,
-                     std::vector<std::string>& said) {
-  if (limits) {
-    said.insert(said.end(), limits->said.begin(), limits->said.end());
-    said.emplace_back("limits hold jobs of the log alone: the QOS of waiting jobs is not read");
-  }
+                     const SlurmQueue& queue, std::vector<std::string>& said) {
+  const auto unknown =
+      std::ranges::count_if(queue.jobs, [](const SlurmQueuedJob& job) { return job.qos.empty(); });
+  if (limits) said.insert(said.end(), limits->said.begin(), limits->said.end());
+  if (limits && unknown > 0)
+    said.push_back(fmt::format("squeue has no QOS of {} job{}, so limits of QOS do not hold {}",
+                               unknown, unknown == 1 ? "" : "s", unknown == 1 ? "it" : "them"));
   if (files.qos.empty())
     said.push_back(fmt::format("limits of QOS are not known (`{}`)", kSacctmgrQos));
   if (files.associations.empty())
@@ -342,16 +346,17 @@ Result<ClusterNow> slurm_now(const SlurmFiles& files) {
   FL_TRY_ASSIGN(trace, Trace::of("now", rows));
   FL_TRY_ASSIGN(limits, limits_of(files));
   std::vector<std::string> said = said_of(nodes, queue, log, cluster, places, gone);
-  add_limit_notes(limits, files, said);
+  add_limit_notes(limits, files, queue, said);
   return ClusterNow{.queue = {.cluster = std::move(cluster),
                               .trace = std::move(trace),
                               .jobs = std::move(jobs),
                               .left = std::move(left),
-                              .policy{}},
+                              .policy{},
+                              .limits = limits ? limits->rules : std::vector<LimitRule>()},
                     .name = "slurm",
                     .nodes = std::move(specs),
                     .trace = std::move(log),
-                    .limits = limits ? std::optional(std::move(limits->rules)) : std::nullopt,
+                    .limits = limits ? std::optional(limits->rules) : std::nullopt,
                     .said = std::move(said)};
 }
 

@@ -15,7 +15,8 @@ namespace {
 using Column = CsvReader::Column;
 
 struct Columns {
-  Column job, user, state, ran, limit, nodes, all, per_node, reason, partitions, features;
+  Column job, user, state, ran, limit, nodes, all, per_node, reason, partitions, features, qos,
+      account;
 };
 
 Result<Columns> find_columns(CsvReader& csv, const std::string& file) {
@@ -35,6 +36,8 @@ Result<Columns> find_columns(CsvReader& csv, const std::string& file) {
   at.reason = csv.find("REASON");
   at.partitions = csv.find("PARTITION");
   at.features = csv.find("FEATURES");
+  at.qos = csv.find("QOS");
+  at.account = csv.find("ACCOUNT");
   if (at.all == CsvReader::kMissing && at.nodes == CsvReader::kMissing)
     return input_error("{}: TRES_PER_NODE needs the column NODES; ask for both with: {}", file,
                        kSqueue);
@@ -60,6 +63,8 @@ class QueueRows {
     if (at_.nodes != CsvReader::kMissing) job.nodes = csv_.integer(at_.nodes, 0, kJobGpusMax);
     take_gpus(job);
     job.partitions = csv_.text(at_.partitions);
+    job.qos = csv_.text(at_.qos);
+    job.account = csv_.text(at_.account);
     const std::string_view features = csv_.text(at_.features);
     if (!is_any_of(features, {"(null)", "N/A"})) job.features = features;
     if (left_out.empty() && job.gpus == 0) left_out = "no GPU";

@@ -19,7 +19,7 @@ namespace fairlead {
 constexpr std::string_view kSqueue =
     "squeue --all --array --states=PENDING,RUNNING,SUSPENDED "
     "--Format='JobArrayID:40|,UserName:40|,State:20|,TimeUsed:20|,TimeLimit:20|,NumNodes:10|,"
-    "Partition:100|,Feature:100|,tres-alloc:200|,Reason:40|'";
+    "Account:40|,QOS:40|,Partition:100|,Feature:100|,tres-alloc:200|,Reason:40|'";
 
 struct SlurmQueuedJob {
   std::string id;  // "17", or "17_3" of an array
@@ -31,6 +31,8 @@ struct SlurmQueuedJob {
   std::string gpu_type;      // assigned if it runs, requested if it waits; empty: any
   std::string partitions{};  // separated by commas; empty: unknown
   std::string features{};    // constraint; empty: none
+  std::string qos{};         // empty: unknown
+  std::string account{};     // empty: unknown
   Duration ran{};
   std::optional<Duration> limit{};  // limit of its running time
 };

@@ -43,6 +43,15 @@ TEST(SlurmQueue, HasTheJobsThatWantGpus) {
           {"held", 1}, {"no GPU", 1}, {"state COMPLETING", 1}, {"waits for another job", 1}}));
 }
 
+TEST(SlurmQueue, HasQosAndAccountIfTheyAreAskedFor) {
+  const auto queue = read(
+      "JOBID|STATE|TIME|TRES_ALLOC|ACCOUNT|QOS|\n"
+      "1|PENDING|0:00|gres/gpu=1|physics|normal|\n");
+  ASSERT_TRUE(queue) << queue.error().message;
+  EXPECT_EQ(queue->jobs[0].qos, "normal");
+  EXPECT_EQ(queue->jobs[0].account, "physics");
+}
+
 TEST(SlurmQueue, CountsTheGpusOfEachNodeWhereOnlyTheyAreTold) {
   const auto queue = read(
       "JOBID|USER|ST|TIME|NODES|TRES_PER_NODE\n"

@@ -308,9 +308,10 @@ TEST(ReadOpenb, CountsFromTheScheduling) {
 
 TEST(ReadSacct, KnowsResourceLists) {
   const Workload workload = read_file("sacct.txt");
-  EXPECT_EQ(jobs_of(workload), (Lines{"77 ann - 8 5000 60000 start=60000 cpus=8 account=lab",
-                                      "78_4 bob - 4 0 61000 v100 start=60000 cpus=8 account=lab",
-                                      "80 default - 6 20000 62000 start=60000 cpus=8 account=lab"}));
+  EXPECT_EQ(jobs_of(workload),
+            (Lines{"77 ann - 8 5000 60000 start=60000 cpus=8 account=lab",
+                   "78_4 bob - 4 0 61000 v100 start=60000 cpus=8 account=lab",
+                   "80 default - 6 20000 62000 start=60000 cpus=8 account=lab"}));
   EXPECT_EQ(workload.rows.rows_rejected, (Counts{{"job step", 1}, {"no GPU", 1}}));
   EXPECT_EQ(error_of("JobID|Submit|ElapsedRaw|AllocTRES\n"
                      "1|2024-01-02T03:04:05|5|cpu=1,gres/gpu=1x\n",

@@ -129,6 +129,19 @@ TEST(Recovery, TheSameWithGroupsAndQuotas) {
   EXPECT_EQ(broken("GoesOnInGroups", grouping_policies(), {.faults = true}, goes_on), "");
 }
 
+World limited(World world) {
+  world.settings.limit_rules = {{.limit = {"a user", 5, 2}, .per = LimitRule::Per::kUser},
+                                {.limit = {"all", 9, 0}}};
+  return world;
+}
+
+TEST(Recovery, TheSameWithLimits) {
+  const auto goes_on = [](const World& world, const std::string& policy) {
+    return going_on_differs(limited(world), policy);
+  };
+  EXPECT_EQ(broken("GoesOnLimited", policy_variants(), {.faults = true}, goes_on), "");
+}
+
 // The policy's state in the record of a snapshot.
 struct LastSnapshot : RecordSink {
   void on(const Record& record) override {

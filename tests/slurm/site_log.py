@@ -400,6 +400,8 @@ def write_limits(out):
 
 def write_queue(path, partitions, now):
     names = ("JOBID USER STATE TIME TIME_LIMIT NODES PARTITION FEATURES TRES_ALLOC REASON").split()
+    has_qos = any(job.qos for partition in partitions.values() for job in (*partition.running, *partition.waiting))
+    names += ["QOS", "ACCOUNT"] if has_qos else []
     lines = ["|".join(names) + "|"]
     for partition in partitions.values():
         for state, jobs in (("RUNNING", partition.running), ("PENDING", partition.waiting)):
@@ -410,7 +412,7 @@ def write_queue(path, partitions, now):
                 lines.append("|".join(map(str, [
                     job.id, job.user, state, clock(now - job.start) if state == "RUNNING" else "0:00", clock(job.limit),
                     job.nodes, job.partition, job.features or "(null)", tres(job.gpus, job.nodes, kind),
-                    "None" if state == "RUNNING" else "Resources"])) + "|")
+                    "None" if state == "RUNNING" else "Resources"] + ([job.qos, job.account] if has_qos else []))) + "|")
     path.write_text("".join(line + "\n" for line in lines))
     return len(lines) - 1
 

@@ -132,6 +132,13 @@ class SiteWithLimits(Site):
                          rf"\({self.truth['jobs']:,} jobs\)")
         self.assertIn("rests on an inaccurate model", ended.stdout)
 
+    def test_the_forecast_of_the_queue_has_the_limits(self):
+        with_limits = json.loads(self.fairlead("whatif", "--from", "lab", "--policy", "fifo", "--json").stdout)
+        (self.at / "lab" / "limits.csv").rename(self.at / "limits.csv")
+        without = json.loads(self.fairlead("whatif", "--from", "lab", "--policy", "fifo", "--json").stdout)
+        (self.at / "limits.csv").rename(self.at / "lab" / "limits.csv")
+        self.assertNotEqual(with_limits["policies"], without["policies"])
+
     def test_a_job_that_waited_for_a_limit_says_so(self):
         self.compare("limited", "--set", "limits=lab/limits.csv")
         ended = self.fairlead("why", "limited/slurm")
