@@ -151,8 +151,10 @@ TEST(ModelsYaml, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(yaml_error("models: [{name: a, rates: {}}]"),
             "models.yaml:1:27: a model needs the rate of at least one GPU type");
   EXPECT_EQ(yaml_error("models: [{name: a, speed: 3}]"),
-            "models.yaml:1:20: unknown key; known here are name, weight, rates, locality, "
-            "communication, costs: speed");
+            "models.yaml:1:20: unknown key; known here are name, also, weight, rates, "
+            "locality, communication, costs: speed");
+  EXPECT_EQ(yaml_error("models: [{name: a, also: [GPT], rates: {K80: 1}}]"),
+            "models.yaml:1:27: must be a part of a name, in lower case: GPT");
   EXPECT_EQ(yaml_error("models: [{name: a, rates: {K80: 1}, communication: {bytes_mb: 1}}]"),
             "models.yaml:1:52: the key is missing here: compute_ms");
   EXPECT_EQ(yaml_error("models: [{name: a, rates: {K80: 1},\n"

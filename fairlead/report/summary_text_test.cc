@@ -49,7 +49,7 @@ TEST(SummaryText, NamesTheSettingsAndWhatTheyDoNotReach) {
   EXPECT_TRUE(text().starts_with("fifo on lab, jobs.csv, models=wang, network=contention\n"));
   EXPECT_NE(
       text().find("\nAssumed\n! speeds        1 on every GPU: the table of models does not have "
-                  "theirs (10 jobs)\n"),
+                  "theirs (else: --set unknown_speed=generic) (10 jobs)\n"),
       std::string::npos)
       << text();
   EXPECT_NE(text().find("note      network=contention changes nothing"), std::string::npos);
