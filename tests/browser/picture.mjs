@@ -1,6 +1,7 @@
-// Makes docs/images/report.png from a report: the demo's, unless another is named.
+// Makes a picture for docs/images from a report.
 //
-//   node tests/browser/picture.mjs [REPORT.html]
+//   node tests/browser/picture.mjs [REPORT.html]         report.png, with the timeline: of the demo, unless another is named
+//   node tests/browser/picture.mjs REPORT.html NAME.png  what the page opens on
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { launch, open, root } from "./browser.mjs";
@@ -10,6 +11,12 @@ const folder = join(root, "docs/images");
 mkdirSync(folder, { recursive: true });
 const browser = await launch();
 const { page } = await open(browser, file, { colorScheme: "light" });
+if (process.argv[3]) {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.screenshot({ path: join(folder, process.argv[3]) });
+  await browser.close();
+  process.exit();
+}
 // The page after a reader chose a run, looked at its timeline, and scrolled past the rest.
 const labels = await page.locator(".top select option").allInnerTexts();
 await page
