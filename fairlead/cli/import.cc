@@ -38,7 +38,7 @@ std::string imported_json(const ClusterNow& now, const fs::path& out) {
                           {"limits", nullptr},
                           {"said", now.said}};
   if (now.trace) value["log_jobs"] = now.trace->jobs();
-  if (now.limits) value["limits"] = now.limits->size();
+  if (now.queue.limits) value["limits"] = now.queue.limits->size();
   return json_text(value);
 }
 
@@ -59,14 +59,15 @@ std::string imported_text(const ClusterNow& now, const fs::path& out) {
     text += fmt::format("{:<14}{} jobs that ended\n", kSavedJobs, count(now.trace->jobs()));
   text += fmt::format("{:<14}{} jobs, {} of them running\n", kSavedQueue,
                       count(now.queue.jobs.size()), count_text(running(now)));
-  if (now.limits) text += fmt::format("{:<14}{}\n", kSavedLimits, limits_text(*now.limits));
+  if (now.queue.limits)
+    text += fmt::format("{:<14}{}\n", kSavedLimits, limits_text(*now.queue.limits));
   text += fmt::format("{:<14}the assumptions\n\n", kSavedNotes);
   for (const std::string& line : now.said) text += fmt::format("  {}\n", printable(line));
   text += "\nNext:\n";
   if (now.trace && now.trace->jobs() > 0) {
     std::string compare = fmt::format("  fairlead compare --cluster {0}/{1} --trace {0}/{2}",
                                       out.string(), kSavedCluster, kSavedJobs);
-    if (now.limits) compare += fmt::format(" --set limits={}/{}", out.string(), kSavedLimits);
+    if (now.queue.limits) compare += fmt::format(" --set limits={}/{}", out.string(), kSavedLimits);
     const bool starts = has_starts(now.trace->workload());
     text += fmt::format("  fairlead trace inspect {}/{}\n", out.string(), kSavedJobs);
     if (starts) text += compare + " --set costs=none --policies 'as-recorded;slurm'\n";

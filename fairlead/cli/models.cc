@@ -158,23 +158,26 @@ std::vector<std::string> estimates_of(const SpeedTable& table) {
   return lines;
 }
 
+// `source`: the table's.
+json json_of(const ModelProfile& model, const std::string& source) {
+  json rates = json::array();
+  for (const TypeRates& type : model.rates) {
+    for (const RateRow& row : type.rows) {
+      json one = {{"gpu_type", type.gpu_type},
+                  {"gpus", row.gpus},
+                  {"rate_per_gpu", row.consolidated},
+                  {"estimated", type.estimated},
+                  {"source", type.source.empty() ? source : type.source}};
+      if (row.spread) one["spread_rate_per_gpu"] = *row.spread;
+      rates.push_back(std::move(one));
+    }
+  }
+  return {{"name", model.name}, {"weight", model.weight}, {"rates", rates}};
+}
+
 json json_of(const SpeedTable& table) {
   json models = json::array();
-  for (const ModelProfile& model : table.models) {
-    json rates = json::array();
-    for (const TypeRates& type : model.rates) {
-      for (const RateRow& row : type.rows) {
-        json one = {{"gpu_type", type.gpu_type},
-                    {"gpus", row.gpus},
-                    {"rate_per_gpu", row.consolidated},
-                    {"estimated", type.estimated},
-                    {"source", type.source.empty() ? table.source : type.source}};
-        if (row.spread) one["spread_rate_per_gpu"] = *row.spread;
-        rates.push_back(std::move(one));
-      }
-    }
-    models.push_back({{"name", model.name}, {"weight", model.weight}, {"rates", rates}});
-  }
+  for (const ModelProfile& model : table.models) models.push_back(json_of(model, table.source));
   return {{"source", table.source}, {"models", models}};
 }
 
@@ -229,22 +232,27 @@ Status search_tables(const std::string& name, bool as_json) {
   Table types(
       {{"table", Align::kLeft}, {"model", Align::kLeft}, {"times as fast as on", Align::kLeft}});
   json found = {{"models", json::array()}, {"gpu_types", json::array()}};
-  const auto add = [&](Table& table, const char* key, const std::string& from,
-                       const std::string& model, std::string rates) {
-    found[key].push_back({{"table", from}, {"model", model}, {"rates", rates}});
-    table.add_row({from, model, std::move(rates)});
-  };
   for (const std::string& from : model_tables()) {
     FL_TRY_ASSIGN(table, load_models(from));
     const ModelProfile* const alike =
         table.find(name) == nullptr ? table.find_alike(name) : nullptr;
+    const auto add = [&](const char* key, const ModelProfile& model, bool is_guess) {
+      json one = json_of(model, table.source);
+      one["table"] = from;
+      one["is_guess"] = is_guess;
+      found[key].push_back(std::move(one));
+    };
     for (const ModelProfile& model : table.models) {
       const bool is_named = type_key(model.name).find(type_key(name)) != std::string::npos;
-      const std::string label = is_named ? model.name : fmt::format("~ {}", model.name);
-      if (is_named || &model == alike)
-        add(models, "models", from, label, rates_text(model, nullptr, !is_named));
-      if (const TypeRates* type = rates_of(model, name))
-        add(types, "gpu_types", from, model.name, rates_text(model, type, false));
+      if (is_named || &model == alike) {
+        add("models", model, !is_named);
+        models.add_row({from, is_named ? model.name : fmt::format("~ {}", model.name),
+                        rates_text(model, nullptr, !is_named)});
+      }
+      if (const TypeRates* type = rates_of(model, name)) {
+        add("gpu_types", model, false);
+        types.add_row({from, model.name, rates_text(model, type, false)});
+      }
     }
   }
   if (found["models"].empty() && found["gpu_types"].empty())

@@ -52,7 +52,7 @@ Status save(const ClusterNow& now, const std::filesystem::path& folder) {
   };
   FL_TRY(write(kSavedCluster, cluster_yaml(now.name, now.nodes)));
   FL_TRY(write(kSavedNotes, assumptions_text(now)));
-  if (now.limits) FL_TRY(write(kSavedLimits, limits_csv(*now.limits)));
+  if (now.queue.limits) FL_TRY(write(kSavedLimits, limits_csv(*now.queue.limits)));
   FL_TRY(write_native(now.queue.trace.workload(), files.file(kSavedQueue)));
   files.add(kSavedQueue);
   if (now.trace) {

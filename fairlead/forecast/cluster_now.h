@@ -4,7 +4,6 @@
 
 #include "fairlead/forecast/forecast.h"
 #include "fairlead/model/cluster_build.h"
-#include "fairlead/model/job_limits.h"
 
 #include <optional>
 #include <string>
@@ -13,12 +12,11 @@
 namespace fairlead {
 
 struct ClusterNow {
-  QueueNow queue;                                // jobs that want GPUs now; all arrive at once
-  std::string name;                              // the cluster's name
-  std::vector<NodeSpec> nodes;                   // with the usable GPUs
-  std::optional<Trace> trace;                    // trace of all jobs, from the first known one
-  std::optional<std::vector<LimitRule>> limits;  // of the site; none: not known
-  std::vector<std::string> said;                 // omissions and assumptions, a line each
+  QueueNow queue;                 // jobs that want GPUs now; all arrive at once
+  std::string name;               // the cluster's name
+  std::vector<NodeSpec> nodes;    // with the usable GPUs
+  std::optional<Trace> trace;     // trace of all jobs, from the first known one
+  std::vector<std::string> said;  // omissions and assumptions, a line each
 };
 
 }  // namespace fairlead

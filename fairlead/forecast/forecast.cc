@@ -137,7 +137,7 @@ std::string policy_of(const ClusterAnswer& cluster) {
 
 Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& policy) {
   SimulationInputs inputs{.cluster = queue.cluster, .trace = queue.trace};
-  inputs.settings.limit_rules = queue.limits;
+  if (queue.limits) inputs.settings.limit_rules = *queue.limits;
   FL_TRY(inputs.use_policy(policy));
   return inputs;
 }

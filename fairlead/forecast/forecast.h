@@ -32,12 +32,12 @@ TimeLeft time_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs);
 
 // The current queue of a daemon as input of a simulation: all jobs arrive at once.
 struct QueueNow {
-  Cluster cluster;                  // with the usable GPUs only
-  Trace trace;                      // has the same jobs as `jobs`
-  std::vector<JobAnswer> jobs;      // jobs that want GPUs: running ones first, then by id
-  std::vector<TimeLeft> left;       // time left of each of `jobs`
-  std::string policy;               // policy of the daemon, with its options
-  std::vector<LimitRule> limits{};  // of a Slurm site
+  Cluster cluster;              // with the usable GPUs only
+  Trace trace;                  // has the same jobs as `jobs`
+  std::vector<JobAnswer> jobs;  // jobs that want GPUs: running ones first, then by id
+  std::vector<TimeLeft> left;   // time left of each of `jobs`
+  std::string policy;           // policy of the daemon, with its options
+  std::optional<std::vector<LimitRule>> limits{};  // rules of the site; none: not known
 };
 // `jobs`: all that are known, also finished ones. Error: no GPU can be used.
 Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,

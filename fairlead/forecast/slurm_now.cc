@@ -352,11 +352,10 @@ Result<ClusterNow> slurm_now(const SlurmFiles& files) {
                               .jobs = std::move(jobs),
                               .left = std::move(left),
                               .policy{},
-                              .limits = limits ? limits->rules : std::vector<LimitRule>()},
+                              .limits = limits ? std::optional(limits->rules) : std::nullopt},
                     .name = "slurm",
                     .nodes = std::move(specs),
                     .trace = std::move(log),
-                    .limits = limits ? std::optional(limits->rules) : std::nullopt,
                     .said = std::move(said)};
 }
 

@@ -161,6 +161,8 @@ TEST_F(ToolsTest, SearchesTheTablesForAModelOrAGpuType) {
   const json found = json::parse(fairlead("models H200 --json").out);
   EXPECT_EQ(found["models"], json::array());
   EXPECT_EQ(found["gpu_types"].size(), 10U);
+  EXPECT_EQ(found["gpu_types"][0]["table"], "modern");
+  EXPECT_EQ(found["gpu_types"][0]["rates"][0]["rate_per_gpu"], 833);
   const Ended none = fairlead("models no-such");
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_EQ(none.errors,

@@ -22,7 +22,8 @@
 // A user that is a window behind another comes first with all its jobs, whatever their ranks; within the
 // window short jobs come first. docs/policies/fairlead.md has the bound on shortfalls.
 //
-// An arriving job interrupts a round only if it ends within one, or if its user has no GPUs and is due some.
+// An arriving job interrupts a round only if it ends within one, or if its user has no GPUs and is due some. A user that
+// waits so for longer than its patience has a job that goes first for a round (starving.h).
 //
 // Time that a job needs to start again is not charged to its user, up to the expected switch: slower starts
 // are the user's own.

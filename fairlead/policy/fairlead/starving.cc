@@ -5,6 +5,7 @@
 namespace fairlead {
 
 bool Starving::begin(const View& view) {
+  if (!patience_) return false;
   bool is_any = false;
   for (Wait& wait : users_) {
     const bool has_turn = !wait.first.is_none() &&
@@ -19,7 +20,7 @@ bool Starving::begin(const View& view) {
 }
 
 bool Starving::goes_first(const View& view, UserId user, JobId job, double gpus, double due) {
-  if (!users_.has(user)) return false;
+  if (!patience_ || !users_.has(user)) return false;
   Wait& wait = users_[user];
   if (wait.first.is_none() && is_over(view, wait) && gpus <= due) wait.first = job;
   return wait.first == job;
