@@ -15,7 +15,7 @@
 namespace fairlead {
 
 enum class UnknownSpeed : std::uint8_t {
-  kError,    // an error, if a job needs the speed
+  kError,  // an error, if a job needs the speed
   kGeneric,  // scaled by the table of GPU types; also of models without a profile, which else have speed 1
   kSlowest,  // the model's slowest known speed
   kOne,      // as fast as the run's reference type
