@@ -137,6 +137,8 @@ Status serve_kubernetes(const KubernetesFlags& flags) {
                      .name_space = flags.name_space,
                      .identity = fmt::format("{}_{:016x}", host.data(), cluster.door->random()),
                      .rack_labels = flags.rack_labels,
+                     .priority_scope = flags.priority_scope == "cluster" ? PriorityScope::kCluster
+                                                                         : PriorityScope::kUser,
                      .http = http.get(),
                      .stopwatch =
                          [] {

@@ -33,6 +33,7 @@ struct Flags {
   std::string context;
   std::string name_space = "fairlead";
   std::vector<std::string> rack_labels;
+  std::string priority_scope = "user";
   std::string nodes;
   std::string gpus;
   std::uint32_t node_gpus = kNodeGpusMax;
@@ -182,6 +183,7 @@ Status serve(const CLI::App& app, const Flags& flags) {
                              .name_space = flags.name_space,
                              .policy = flags.policy,
                              .rack_labels = flags.rack_labels,
+                             .priority_scope = flags.priority_scope,
                              .seed = flags.seed,
                              .http = flags.http});
   }
@@ -244,6 +246,11 @@ void add_cluster_options(CLI::App& app, Flags& flags) {
       ->type_name("KEY")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--priority-scope", flags.priority_scope,
+                 "priority classes order the jobs of a Kubernetes namespace (user) or of all "
+                 "namespaces (cluster), where a job then also leaves its GPUs for another user's")
+      ->check(CLI::IsMember({"user", "cluster"}))
+      ->capture_default_str();
 }
 
 }  // namespace

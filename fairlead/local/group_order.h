@@ -1,10 +1,10 @@
 // Which jobs may start within the limits of groups: the GPUs that the jobs of all users of a group may have at once.
 //
-// It follows the order of each user (local/start_order.h), and is a hold as well
+// It follows the order of each user (engine/start_order.h), and is a hold as well
 // (docs/decisions/0061-limits-of-groups.md).
 #pragma once
 
-#include "fairlead/local/start_order.h"
+#include "fairlead/engine/start_order.h"
 #include "fairlead/model/job_limits.h"
 
 #include <cstddef>

@@ -9,7 +9,7 @@ using Rows = std::vector<std::size_t>;
 using State = OrderedJob::State;
 
 OrderedJob job(std::size_t row, std::uint32_t gpus, State state = State::kHeld,
-               Priority priority = Priority::kNormal) {
+               std::int64_t priority = 0) {
   return {.job = JobId(row), .priority = priority, .gpus = gpus, .state = state};
 }
 
@@ -53,9 +53,8 @@ TEST(GroupOrder, AUserOfSeveralGroupsNeedsRoomInEach) {
 }
 
 TEST(GroupOrder, AUsersJobOfAHigherPriorityComesFirst) {
-  const GroupedUser ann{
-      .jobs = {job(0, 2, State::kRuns, Priority::kLow), job(1, 2, State::kHeld, Priority::kHigh)},
-      .groups = {0}};
+  const GroupedUser ann{.jobs = {job(0, 2, State::kRuns, -1), job(1, 2, State::kHeld, 1)},
+                        .groups = {0}};
   EXPECT_EQ(blocked({ann}, {{"lab", 2}}), Rows{0});
 }
 

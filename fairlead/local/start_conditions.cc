@@ -1,66 +1,16 @@
 #include "fairlead/local/start_conditions.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/engine/idle_gpus.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 #include <vector>
 
 namespace fairlead {
 namespace {
-
-// A job of a lower priority that took idle GPUs may have to leave them, because the policy then suspended one of a higher
-// priority. If that occurs twice within this time, none takes idle GPUs for as long. Chosen: ten turns of a policy.
-constexpr Duration kRest = seconds(600);
-
-// The idle GPUs of a machine, as jobs take them.
-class IdleGpus {
- public:
-  explicit IdleGpus(const Tables& tables) : tables_(tables), free_(tables.nodes) {}
-
-  // REQUIRES: the tables have the job.
-  bool take(JobId job) {
-    const Jobs& jobs = tables_.jobs;
-    return jobs.is_pinned(job) && !jobs.last[job].empty()
-               ? take_last(job)
-               : take_any(jobs.gpus[job], jobs.types[job]);
-  }
-
- private:
-  // A job that keeps its work in its processes returns to their GPUs.
-  bool take_last(JobId job) {
-    const auto masks = tables_.jobs.gangs.gpu_masks(tables_.jobs.last[job]);
-    std::size_t i = 0;
-    for (const Slice slice : tables_.jobs.last_gang(job)) {
-      if ((free(slice.node) & masks[i]) != masks[i]) return false;
-      ++i;
-    }
-    i = 0;
-    for (const Slice slice : tables_.jobs.last_gang(job)) free_[slice.node].free &= ~masks[i++];
-    return true;
-  }
-
-  bool take_any(std::uint32_t gpus, TypeMask types) {
-    for (const NodeId node : ids<NodeId>(tables_.cluster.nodes())) {
-      if ((types & type_bit(tables_.cluster.node_type[node])) == 0) continue;
-      if (std::cmp_less(std::popcount(free(node)), gpus)) continue;
-      for (; gpus > 0; --gpus) {
-        const std::uint64_t left = free(node);
-        free_[node].free &= ~(left & -left);
-      }
-      return true;
-    }
-    return false;
-  }
-
-  std::uint64_t free(NodeId node) const { return free_[node].free & free_[node].usable(); }
-
-  const Tables& tables_;
-  IdVector<NodeId, Tables::NodeState> free_;
-};
 
 std::string block_text(const StartBlock& block, std::string_view user, std::uint32_t gpus) {
   const std::string whose = block.group.empty() ? std::string(user) : "the group " + block.group;
@@ -88,7 +38,7 @@ void StartConditions::add(JobId job, Submission& what) {
   const Jobs& jobs = tables_.jobs;
   add(job, entry_of(what, jobs.user[job], jobs.gpus[job], jobs.extras_of(job).copies_max,
                     jobs.types[job]));
-  if (!is_held(job)) {
+  if (!is_held_open(tables_, job)) {
     if (what.is_held || !what.after.empty()) due_.insert(job);
     return;
   }
@@ -153,7 +103,8 @@ void StartConditions::find_groups(User& user) const {
 }
 
 const StartBlock* StartConditions::block_of(JobId job, const User& user) const {
-  if (const auto own = user.blocked.find(job); own != user.blocked.end()) return &own->second;
+  if (const auto own = user.order.blocked().find(job); own != user.order.blocked().end())
+    return &own->second;
   const auto groups = group_blocked_.find(job);
   return groups == group_blocked_.end() ? nullptr : &groups->second;
 }
@@ -263,7 +214,7 @@ void StartConditions::on_change(JobId job) {
   if (found == jobs_.end()) return;
   const User& user = users_.at(found->second.user);
   groups_due_ = groups_due_ || !user.groups.empty();
-  if (has_order(user) || !user.blocked.empty()) users_due_.insert(found->second.user);
+  if (has_order(user) || !user.order.blocked().empty()) users_due_.insert(found->second.user);
 }
 
 void StartConditions::on_gpus() {
@@ -276,7 +227,7 @@ Time StartConditions::deadline() const {
   if (is_due()) return Time{};
   Time next = Time::never();
   for (const auto& [id, user] : users_) {
-    if (user.rests_until > Time{} && !user.blocked.empty()) next = std::min(next, user.rests_until);
+    next = std::min(next, user.order.due());
   }
   return next;
 }
@@ -287,16 +238,9 @@ bool StartConditions::has_order(const User& user) const {
   return has_priorities || limits_.gpus_max(user.name) > 0;
 }
 
-bool StartConditions::is_held(JobId job) const {
-  const auto held = tables_.held_until.find(job);
-  return held != tables_.held_until.end() && held->second == Time::never();
-}
-
 void StartConditions::update(Time now) {
   for (auto& [id, user] : users_) {
-    if (user.rests_until == Time{} || user.rests_until > now) continue;
-    user.rests_until = {};
-    users_due_.insert(id);
+    if (user.order.due() <= now) users_due_.insert(id);
   }
   if (std::exchange(has_ends_, false)) {
     for (const JobId job : dependent_) {
@@ -306,7 +250,7 @@ void StartConditions::update(Time now) {
   }
   for (const UserId id : std::exchange(users_due_, {})) {
     User& user = users_.at(id);
-    update_order(now, user);
+    user.order.update(now, ordered_jobs(user), limits_.gpus_max(user.name), tables_);
     for (const auto& [priority, job] : user.jobs) due_.insert(job);
     groups_due_ = groups_due_ || !user.groups.empty();
   }
@@ -323,20 +267,12 @@ std::vector<OrderedJob> StartConditions::ordered_jobs(const User& user) const {
     if (!is_new(job) && !tables_.jobs.is_here(job)) continue;
     if (entry.what->is_held || has_unmet(job, *entry.what) || lacks_room(job)) continue;
     ordered.push_back({.job = job,
-                       .priority = priority,
+                       .priority = static_cast<std::int64_t>(priority),
                        .gpus = entry.gpus_max,
-                       .state = order_state(job),
+                       .state = state_in_order(tables_, job),
                        .can_run = can_run(entry)});
   }
   return ordered;
-}
-
-void StartConditions::update_order(Time now, User& user) {
-  IdleGpus idle(tables_);
-  user.blocked = start_order(ordered_jobs(user), limits_.gpus_max(user.name), [&](JobId job) {
-    return user.rests_until == Time{} && !is_new(job) && idle.take(job);
-  });
-  note_left(now, user);
 }
 
 void StartConditions::update_groups() {
@@ -349,7 +285,8 @@ void StartConditions::update_groups() {
     if (user.groups.empty()) continue;
     GroupedUser& one = grouped.emplace_back();
     one.jobs = ordered_jobs(user);
-    std::erase_if(one.jobs, [&](const OrderedJob& job) { return user.blocked.contains(job.job); });
+    std::erase_if(one.jobs,
+                  [&](const OrderedJob& job) { return user.order.blocked().contains(job.job); });
     for (std::size_t i = 0; i < limits.size(); ++i) {
       if (std::ranges::find(user.groups, limits[i].name) != user.groups.end())
         one.groups.push_back(i);
@@ -359,32 +296,8 @@ void StartConditions::update_groups() {
   for (const auto& [job, block] : group_blocked_) due_.insert(job);
 }
 
-void StartConditions::note_left(Time now, User& user) {
-  const bool leaves = std::ranges::any_of(user.blocked, [&](const auto& entry) {
-    const auto& [job, block] = entry;
-    return block.cause == StartBlock::Cause::kPriority && !is_new(job) &&
-           tables_.jobs.state[job] == JobState::kRunning;
-  });
-  if (!leaves) return;
-  const bool is_again = user.left_at != Time::never() && now - user.left_at < kRest;
-  if (is_again) user.rests_until = now + kRest;
-  user.left_at = now;
-}
-
-OrderedJob::State StartConditions::order_state(JobId job) const {
-  if (is_new(job) || is_held(job)) return OrderedJob::State::kHeld;
-  if (tables_.jobs.state[job] == JobState::kRunning) return OrderedJob::State::kRuns;
-  return tables_.jobs.state[job] == JobState::kWaiting ? OrderedJob::State::kWaits
-                                                       : OrderedJob::State::kRetries;
-}
-
 bool StartConditions::can_run(const Entry& entry) const {
-  std::uint32_t gpus = 0;
-  for (const NodeId node : ids<NodeId>(tables_.cluster.nodes())) {
-    if ((entry.types & type_bit(tables_.cluster.node_type[node])) == 0) continue;
-    gpus += static_cast<std::uint32_t>(std::popcount(tables_.nodes[node].usable()));
-  }
-  return gpus >= entry.gpus;
+  return usable_gpus(tables_, entry.types) >= entry.gpus;
 }
 
 // The tables have none of the jobs of the same batch, which a new job may start after.
@@ -406,7 +319,7 @@ void StartConditions::judge(JobId job) {
   }
   const bool must_wait = what.is_held || has_unmet(job, what) || lacks_room(job) ||
                          block_of(job, users_.at(entry.user)) != nullptr;
-  const bool waits = is_held(job);
+  const bool waits = is_held_open(tables_, job);
   const bool is_tried_now = tried_now_.contains(job) && tables_.jobs.state[job] == JobState::kHeld;
   if (must_wait && !waits) {
     if (!what.is_current) write(job, what);

@@ -1,5 +1,5 @@
 // The conditions under which jobs may have GPUs: their users' holds, the jobs that they start after, the order and the
-// limit of each user's jobs (local/start_order.h), the limits of groups (local/group_order.h), and room in the memory of
+// limit of each user's jobs (engine/start_order.h), the limits of groups (local/group_order.h), and room in the memory of
 // GPUs and of the machine. A job that does not meet them is held.
 //
 // Nothing else holds jobs, except the engine after a failed start. So the journal has the effect of all conditions, and
@@ -9,11 +9,11 @@
 
 #include "fairlead/engine/inbox.h"
 #include "fairlead/engine/tables.h"
+#include "fairlead/engine/user_order.h"
 #include "fairlead/io/io.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/local/gpu_limits.h"
 #include "fairlead/local/group_order.h"
-#include "fairlead/local/start_order.h"
 #include "fairlead/local/submission.h"
 
 #include <map>
@@ -94,28 +94,20 @@ class StartConditions : public RecordSink {
     std::string name;
     std::vector<std::string> groups{};  // those with a limit
     std::set<std::pair<Priority, JobId>> jobs{};
-    std::map<JobId, StartBlock> blocked{};
-    // The last time at which a job left its GPUs for one of a higher priority, and the end of the pause after it.
-    Time left_at = Time::never();
-    Time rests_until{};
+    UserOrder order{};
   };
 
   Entry entry_of(Submission& what, UserId user, std::uint32_t gpus, std::uint32_t copies_max,
                  TypeMask types) const;
   void add(JobId job, const Entry& entry);
   bool is_new(JobId job) const { return !tables_.jobs.has(job); }
-  // Returns whether the job is held until its release; not: a failed start is tried again.
-  bool is_held(JobId job) const;
   bool has_order(const User& user) const;
   void on_change(JobId job);
   void on_gpus();
   std::vector<OrderedJob> ordered_jobs(const User& user) const;
-  void update_order(Time now, User& user);
   void update_groups();
   void find_groups(User& user) const;
   const StartBlock* block_of(JobId job, const User& user) const;
-  void note_left(Time now, User& user);
-  OrderedJob::State order_state(JobId job) const;
   bool can_run(const Entry& entry) const;
   bool has_unmet(JobId job, const Submission& what) const;
   bool lacks(JobId job, Room where) const { return without_room_.contains({job, where}); }

@@ -1,6 +1,6 @@
 // Limits on the GPUs and jobs that a set of jobs may have at once: of a user, a group, or a QOS or account of Slurm.
 //
-// A job that would exceed a limit is held (docs/decisions/0056, 0071), by the daemon (local/start_order.h,
+// A job that would exceed a limit is held (docs/decisions/0056, 0071), by the daemon (engine/start_order.h,
 // local/group_order.h) and by the simulated world (sim/limit_holds.h).
 #pragma once
 

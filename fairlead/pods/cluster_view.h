@@ -1,4 +1,4 @@
-// The state of the cluster, as far as a scheduler of GPUs needs it: nodes, pods, budgets, quotas, tickets.
+// The state of the cluster, as far as a scheduler of GPUs needs it: nodes, pods, budgets, quotas, volumes, priority classes, tickets.
 //
 // The view follows the API server. It also keeps the calls to let a pod run that were sent: such a call may still take
 // effect, so its GPUs count as taken (kube-scheduler assumes a pod in the same sense). The view knows a gang only as
@@ -10,6 +10,7 @@
 #include "fairlead/pods/inventory.h"
 #include "fairlead/pods/members.h"
 #include "fairlead/pods/node.h"
+#include "fairlead/pods/priority_classes.h"
 #include "fairlead/pods/quotas.h"
 #include "fairlead/pods/residents.h"
 #include "fairlead/pods/volumes.h"
@@ -39,6 +40,7 @@ class ClusterView {
   void set_budget(const ReflectedChange& change) { budgets_.on(change); }
   void set_quota(const ReflectedChange& change) { quotas_.on(change); }
   Volumes& volumes() { return volumes_; }
+  PriorityClasses& priorities() { return priorities_; }
   void set_tickets(std::map<std::string, std::int64_t> tickets) { tickets_ = std::move(tickets); }
 
   // -- Calls that may still take effect.
@@ -70,6 +72,7 @@ class ClusterView {
   std::uint32_t taken(const std::string& node, const std::function<bool(const Pod&)>& counts) const;
   const Residents& residents() const { return residents_; }
   const Volumes& volumes() const { return volumes_; }
+  const PriorityClasses& priorities() const { return priorities_; }
   // Returns a pod that uses the claim, and is on a node or may still come to one; null: none has it but pods of the gang
   // `own`. O(pods).
   const Pod* user_of(const std::string& name_space, const std::string& claim,
@@ -96,6 +99,7 @@ class ClusterView {
   Budgets budgets_;
   Quotas quotas_;
   Volumes volumes_;
+  PriorityClasses priorities_;
   std::map<std::string, std::int64_t> tickets_;  // by namespace; only namespaces with an entry
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace fairlead {
@@ -23,8 +24,9 @@ WatchedKinds::Sink changes_to(WatchedKinds::Sink sink) {
 }  // namespace
 
 ClusterWatch::ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks sinks)
-    : owners_(door, owner_kinds(), changes_to(std::move(sinks.owner))),
-      pod_groups_(door, pod_group_kinds(), changes_to(std::move(sinks.pod_group))),
+    : kinds_{WatchedKinds(door, owner_kinds(), changes_to(std::move(sinks.owner))),
+             WatchedKinds(door, pod_group_kinds(), changes_to(std::move(sinks.pod_group))),
+             WatchedKinds(door, priority_kinds(), changes_to(std::move(sinks.priority)))},
       resources_{
           Reflector(door, "/api/v1/nodes", "", changes_to(std::move(sinks.node))),
           Reflector(door, "/api/v1/pods", "", changes_to(std::move(sinks.pod))),
@@ -40,44 +42,45 @@ ClusterWatch::ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks 
                     changes_to(std::move(sinks.settings)))} {}
 
 bool ClusterWatch::handle(const KubeEvent& event) {
-  return owners_.handle(event) || pod_groups_.handle(event) ||
-         std::ranges::any_of(resources_,
-                             [&](Reflector& resource) { return resource.handle(event); });
+  const auto takes = [&](auto& one) { return one.handle(event); };
+  return std::ranges::any_of(kinds_, takes) || std::ranges::any_of(resources_, takes);
 }
 
 void ClusterWatch::wake() {
-  owners_.wake();
-  pod_groups_.wake();
+  for (WatchedKinds& kinds : kinds_) kinds.wake();
   for (Reflector& resource : resources_) resource.wake();
 }
 
 Time ClusterWatch::wake_at() const {
-  Time first = std::min(owners_.wake_at(), pod_groups_.wake_at());
+  Time first = Time::never();
+  for (const WatchedKinds& kinds : kinds_) first = std::min(first, kinds.wake_at());
   for (const Reflector& resource : resources_) first = std::min(first, resource.wake_at());
   return first;
 }
 
 bool ClusterWatch::is_synced() const {
-  return owners_.is_synced() && pod_groups_.is_synced() &&
+  return std::ranges::all_of(kinds_, &WatchedKinds::is_synced) &&
          std::ranges::all_of(resources_, &Reflector::is_synced);
 }
 
 bool ClusterWatch::is_fresh(Duration limit) const {
-  return owners_.is_fresh(limit) && pod_groups_.is_fresh(limit) &&
-         std::ranges::all_of(resources_,
-                             [&](const Reflector& resource) { return resource.is_fresh(limit); });
+  const auto is = [&](const auto& one) { return one.is_fresh(limit); };
+  return std::ranges::all_of(kinds_, is) && std::ranges::all_of(resources_, is);
 }
 
 std::string ClusterWatch::trouble() const {
   const auto late = std::ranges::find_if_not(resources_, &Reflector::is_synced);
   if (late != resources_.end()) return late->trouble();
-  const std::string trouble = owners_.trouble();
-  return trouble.empty() ? pod_groups_.trouble() : trouble;
+  for (const WatchedKinds& kinds : kinds_) {
+    if (std::string trouble = kinds.trouble(); !trouble.empty()) return trouble;
+  }
+  return {};
 }
 
 std::vector<const Reflector*> ClusterWatch::reflectors() const {
-  std::vector<const Reflector*> all = owners_.reflectors();
-  for (const Reflector* groups : pod_groups_.reflectors()) all.push_back(groups);
+  std::vector<const Reflector*> all;
+  for (const WatchedKinds& kinds : kinds_)
+    std::ranges::copy(kinds.reflectors(), std::back_inserter(all));
   for (const Reflector& resource : resources_) all.push_back(&resource);
   return all;
 }

@@ -1,4 +1,4 @@
-// The watches of a scheduler of pods: nodes, pods, owners, PodGroups, disruption budgets, quotas, volumes with claims
+// The watches of a scheduler of pods: nodes, pods, owners, PodGroups, priority classes, disruption budgets, quotas, volumes with claims
 // and classes, and the ConfigMap `fairlead`.
 //
 // Each change goes to the sink of its resource, in the order in which the API server sent it.
@@ -19,7 +19,7 @@ class ClusterWatch {
  public:
   // No sink may call this class. None receives kSynced.
   struct Sinks {
-    WatchedKinds::Sink owner, pod_group;
+    WatchedKinds::Sink owner, pod_group, priority;
     Reflector::Sink node, pod, budget, quota, claim, volume, storage_class, settings;
   };
   // `name_space`: namespace of the ConfigMap. REQUIRES: the door outlives this.
@@ -39,7 +39,7 @@ class ClusterWatch {
   std::vector<const Reflector*> reflectors() const;
 
  private:
-  WatchedKinds owners_, pod_groups_;
+  std::array<WatchedKinds, 3> kinds_;   // in the order of the sinks
   std::array<Reflector, 8> resources_;  // in the order of the sinks
 };
 

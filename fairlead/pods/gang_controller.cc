@@ -21,15 +21,15 @@ constexpr Duration kRefuseAgain = seconds(1);
 
 }  // namespace
 
-GangController::GangController(KubeDoor& door, const std::string& name_space,
-                               std::vector<std::string> rack_labels,
-                               std::function<bool()> may_write)
+GangController::GangController(KubeDoor& door, PodsOptions options, std::function<bool()> may_write)
     : door_(door),
       may_write_(std::move(may_write)),
       recorder_(door, may_write_),
-      engine_cluster_(std::move(rack_labels)),
-      observed_(door, name_space, recorder_, {engine_cluster_, refusals_, resting_, queue_}),
-      reconciler_(observed_.view(), observed_.gangs()),
+      engine_cluster_(std::move(options.rack_labels)),
+      observed_(door, options.name_space, recorder_,
+                {engine_cluster_, refusals_, resting_, queue_}),
+      order_(observed_.gangs(), observed_.view().priorities(), options.priority_scope),
+      reconciler_(observed_.view(), observed_.gangs(), order_),
       calls_(door, may_write_) {}
 
 // --- Start of an engine ---------------------------------------------------------------------------
@@ -147,10 +147,20 @@ void GangController::settle_all(Time now) {
   if (engine_cluster_.take_suspicion()) {
     engine_cluster_.check(observed_.gangs().needs(), door_.now());
   }
-  if (!reports_.has_nodes()) settle_nodes();
+  if (!reports_.has_nodes()) {
+    for (const std::string& name : queue_.take_nodes()) settle_node(name);
+  }
   settle_tickets();
   queue_due();
+  settle_gangs(now);
+  settle_order();
+  settle_gangs(now);
+  offer_new_resources();
+}
+
+void GangController::settle_gangs(Time now) {
   for (const std::string& key : queue_.take_gangs()) {
+    order_.touch();
     if (observed_.gangs().find(key) == nullptr) continue;
     if (reports_.has_gang(key)) {
       queue_.add_gang(key);
@@ -158,11 +168,17 @@ void GangController::settle_all(Time now) {
       settle(key, now);
     }
   }
-  offer_new_resources();
 }
 
-void GangController::settle_nodes() {
-  for (const std::string& name : queue_.take_nodes()) settle_node(name);
+// A new gang that must have no GPUs arrives held.
+void GangController::settle_order() {
+  const auto is_held = [this](const std::string& key) { return reconciler_.of(key).is_held; };
+  for (const std::string& key : order_.update(door_.now(), *tables_, is_held)) {
+    const JobId job = observed_.gangs().find(key)->job;
+    if (!tables_->jobs.has(job) && order_.block_of(job) != nullptr)
+      reports_.add_gang(key, {.kind = EventKind::kHeld, .job = job});
+    queue_.add_gang(key);
+  }
 }
 
 void GangController::settle_node(const std::string& name) {
@@ -393,6 +409,7 @@ void GangController::carry_out(std::span<const Step> steps) {
 
 // Handles an eviction that this world did not report, for example from a node that is gone: the rest of the gang stops.
 void GangController::on(const Record& record) {
+  order_.touch();
   std::visit(
       Overloaded{
           [&](const record::Evicted& what) { lose(what.job, "one of its nodes or pods is gone"); },
@@ -455,6 +472,15 @@ std::string GangController::shortage(JobId job) const {
   if (parts.empty()) return {};
   return fmt::format("of {} nodes with free GPUs for a pod of it, {}", nodes,
                      fmt::join(parts, ", "));
+}
+
+std::string GangController::order_text(JobId job) const {
+  const StartBlock* const block = order_.block_of(job);
+  if (block == nullptr) return {};
+  const GangBook::Entry* const first = observed_.gangs().find(block->by);
+  if (first == nullptr) return {};
+  const Owner& owner = first->gang.owner();
+  return fmt::format("after {}/{}, which has a higher priority", owner.name_space, owner.name);
 }
 
 void GangController::explain(JobId job, std::string_view reason, std::string_view message) {

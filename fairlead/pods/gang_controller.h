@@ -10,6 +10,7 @@
 #include "fairlead/engine/backend.h"
 #include "fairlead/engine/recovery.h"
 #include "fairlead/engine/tables.h"
+#include "fairlead/pods/gang_order.h"
 #include "fairlead/pods/gang_speeds.h"
 #include "fairlead/pods/observed_cluster.h"
 #include "fairlead/pods/reconciler.h"
@@ -25,12 +26,18 @@
 
 namespace fairlead {
 
+struct PodsOptions {
+  // Namespace of the ConfigMap `fairlead`. Its `tickets` has a line "NAMESPACE: N" for each namespace with N not 1.
+  std::string name_space = "fairlead";
+  std::vector<std::string> rack_labels = usual_rack_labels();
+  PriorityScope priority_scope = PriorityScope::kUser;
+};
+
 class GangController {
  public:
   // `may_write`: returns false if another scheduler leads, or if the cluster state is stale. REQUIRES: the door
   // outlives this.
-  GangController(KubeDoor& door, const std::string& name_space,
-                 std::vector<std::string> rack_labels, std::function<bool()> may_write);
+  GangController(KubeDoor& door, PodsOptions options, std::function<bool()> may_write);
 
   ObservedCluster& observed() { return observed_; }
   const ObservedCluster& observed() const { return observed_; }
@@ -65,17 +72,21 @@ class GangController {
   // Returns why the gang of that owner must have no place, because its pods cannot be bound; empty: it may have one, or
   // there is none of that name ("namespace/name"). O(gangs).
   std::string missing(const std::string& name) const;
+  // Returns "after lab/train, which has a higher priority", if the order of gangs keeps the job's gang from GPUs; else
+  // nothing.
+  std::string order_text(JobId job) const;
   // Sends a Kubernetes event about the gang of the job.
   void explain(JobId job, std::string_view reason, std::string_view message);
 
  private:
-  void settle_nodes();
   void settle_node(const std::string& name);
   bool offer(const std::string& name, NodeId node);
   void offer_new_resources();
   void limit(const std::string& key);
   void limit_places(const std::string& key);
   void settle_tickets();
+  void settle_order();
+  void settle_gangs(Time now);
   void queue_due();
   void settle(const std::string& key, Time now);
   void apply(const std::string& key, const Settlement& settlement);
@@ -97,6 +108,7 @@ class GangController {
   OtherResources resources_;
   WorkQueue queue_;
   ObservedCluster observed_;
+  GangOrder order_;
   Reconciler reconciler_;
   GangCalls calls_;
   Reports reports_;

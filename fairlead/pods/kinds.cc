@@ -49,7 +49,8 @@ OwnerKind kubeflow_kind(std::string_view api_version, std::string_view kind,
                     .is_many = true,
                     .counts = {{"replicas"}},
                     .limit = {},
-                    .shape = {"template"}}}};
+                    .shape = {"template"}}},
+          .priority = {"spec", "runPolicy", "schedulingPolicy", "priorityClass"}};
 }
 
 std::vector<OwnerKind> make_kinds() {
@@ -118,6 +119,21 @@ std::vector<OwnerKind> make_pod_group_kinds() {
   };
 }
 
+OwnerKind priority_kind(std::string_view api_version, std::string_view kind,
+                        std::string_view plural) {
+  return {.api_version = api_version, .kind = kind, .plural = plural, .suspend = {}, .sets = {}};
+}
+
+std::vector<OwnerKind> make_priority_kinds() {
+  constexpr std::string_view kOfWorkloads = "WorkloadPriorityClass";
+  constexpr std::string_view kPlural = "workloadpriorityclasses";
+  return {
+      priority_kind("scheduling.k8s.io/v1", kPriorityClass, "priorityclasses"),
+      priority_kind("kueue.x-k8s.io/v1beta1", kOfWorkloads, kPlural),
+      priority_kind("kueue.x-k8s.io/v1beta2", kOfWorkloads, kPlural),
+  };
+}
+
 // Returns the number at that path; 1 if it is missing.
 std::int64_t number_along(const Json& value, const KeyPath& path) {
   const Json& at = json_along(value, path);
@@ -157,6 +173,11 @@ std::span<const OwnerKind> owner_kinds() {
 
 std::span<const OwnerKind> pod_group_kinds() {
   static const std::vector<OwnerKind> kKinds = make_pod_group_kinds();
+  return kKinds;
+}
+
+std::span<const OwnerKind> priority_kinds() {
+  static const std::vector<OwnerKind> kKinds = make_priority_kinds();
   return kKinds;
 }
 

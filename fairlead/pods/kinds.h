@@ -35,8 +35,9 @@ struct OwnerKind {
   KeyPath suspend;               // a boolean: true deletes its pods, without a failure
   std::vector<PodSetsAt> sets;
   KeyPath outcome{};  // a text, at the end "Complete" or "Failed"; empty: its conditions show that
-  KeyPath completions{};   // the number of pods that must succeed; status.succeeded counts them
-  KeyPath order{};         // a text: "InOrder" if its sets wait for each other
+  KeyPath completions{};  // the number of pods that must succeed; status.succeeded counts them
+  KeyPath order{};        // a text: "InOrder" if its sets wait for each other
+  KeyPath priority{};  // the PriorityClass of its pods, beside the ones that their templates name
   bool is_joined = false;  // an object below it has its sets (pods/joined_owners.h)
   // For a PodGroup: the mark by which pods name it (Pod::group), and the number of its pods.
   std::string_view mark{};
@@ -50,6 +51,9 @@ struct OwnerKind {
 std::span<const OwnerKind> owner_kinds();
 // Returns the kinds of the PodGroups of other schedulers, which state the size of a gang of pods. They have no sets.
 std::span<const OwnerKind> pod_group_kinds();
+// Returns the kinds of priority classes. They have no sets.
+constexpr std::string_view kPriorityClass = "PriorityClass";
+std::span<const OwnerKind> priority_kinds();
 // Returns a kind by its name and group, because an owner reference may name another version. Null: not in
 // the table.
 const OwnerKind* find_owner_kind(std::string_view api_version, std::string_view kind);

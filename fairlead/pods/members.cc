@@ -76,6 +76,7 @@ void parse_gang(const Json& pod, Pod& parsed) {
   }
   parsed.model = said(metadata, kModelOf);
   parsed.time = said(metadata, kTimeOf);
+  parsed.priority_class = text_at(pod, {"spec", "priorityClassName"});
   const std::string& preemptible = said(metadata, kPreemptible);
   if (preemptible == "true") parsed.preemptible = Pod::Preemptible::kYes;
   if (preemptible == "false") parsed.preemptible = Pod::Preemptible::kNo;

@@ -22,6 +22,11 @@ ObservedCluster::ObservedCluster(KubeDoor& door, const std::string& name_space,
                   [this](const OwnerKind& kind, const ReflectedChange& change) {
                     gangs_.set_pod_group(kind, change, door_.now());
                   },
+              .priority =
+                  [this](const OwnerKind& kind, const ReflectedChange& change) {
+                    view_.priorities().on(kind, change);
+                    followers_.queue.add_all();
+                  },
               .node = [this](const ReflectedChange& change) { on_node(change); },
               .pod =
                   [this](const ReflectedChange& change) {

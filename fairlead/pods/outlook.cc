@@ -133,9 +133,13 @@ bool Outlook::rests_in_place(JobId job) const {
 
 BackendFacts::JobFacts Outlook::of(JobId job, Time /*now*/) const {
   const GangBook::Entry* const entry = leading_->world.observed().gangs().find(job);
-  const PodProgress* const progress = entry == nullptr ? nullptr : progress_of(entry->gang);
-  if (progress == nullptr) return {};
   JobFacts facts;
+  if (entry == nullptr) return facts;
+  facts.after = leading_->world.order_text(job);
+  if (const Owner& owner = entry->gang.owner(); !owner.priority_class.empty())
+    facts.priority = owner.priority_class;
+  const PodProgress* const progress = progress_of(entry->gang);
+  if (progress == nullptr) return facts;
   facts.progress = {.done = progress->progress.done,
                     .total = progress->progress.total,
                     .unit_per_s = progress->unit_per_s};

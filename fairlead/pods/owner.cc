@@ -70,6 +70,8 @@ Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Own
     std::ranges::move(parse_used_claims(json_at(*set.shape, {"spec"}), {}),
                       std::back_inserter(owner.claims));
     if (gpus == 0) owner.model = model_of_spec(json_at(*set.shape, {"spec"}));
+    if (owner.priority_class.empty())
+      owner.priority_class = text_at(*set.shape, {"spec", "priorityClassName"});
     gpus = asked;
     owner.has_slots = slots > 0;
     pods += set.pods;
@@ -129,6 +131,11 @@ Result<Owner> parse_owner(const OwnerKind& kind, const Json& object, std::string
   const Json& order = json_along(object, kind.order);
   if (sets.size() > 1 && !kind.order.empty() && order.is_string() && order == "InOrder") {
     return input_error("its pods wait for each other, so that they never run together");
+  }
+  owner.workload_class = text_at(object, {"metadata", "labels", kKueuePriority});
+  if (const Json& name = json_along(object, kind.priority);
+      !kind.priority.empty() && name.is_string()) {
+    owner.priority_class = name.get<std::string>();
   }
   FL_TRY(set_pods(sets, scheduler, owner));
   if (const std::string& model = annotation(object, kModelOf); !model.empty()) owner.model = model;
@@ -249,6 +256,10 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
   owner.pods = std::max(found.with_gpus, 1U);
   if (found.succeeded >= size) owner.state = Owner::State::kFinished;
   FL_TRY(set_time(first.time, owner));
+  owner.priority_class = first.priority_class;
+  if (const auto label = first.labels.find(std::string(kKueuePriority));
+      label != first.labels.end())
+    owner.workload_class = label->second;
   take_wishes(pods, owner);
   const auto named = std::ranges::find_if_not(pods, &std::string::empty, &Pod::command_model);
   if (owner.model.empty() && named != pods.end()) owner.model = (*named)->command_model;

@@ -38,6 +38,8 @@ constexpr std::string_view kGangOf = "fairlead.dev/gang";
 constexpr std::string_view kGangSize = "fairlead.dev/gang-size";
 constexpr std::string_view kKueueGroup = "kueue.x-k8s.io/pod-group-name";
 constexpr std::string_view kKueueTotal = "kueue.x-k8s.io/pod-group-total-count";
+// Label of an owner or a pod with its WorkloadPriorityClass.
+constexpr std::string_view kKueuePriority = "kueue.x-k8s.io/priority-class";
 constexpr std::string_view kSchedulingGroup = "schedulingGroup";  // field of a pod's spec
 // Labels and the annotation of the pods of a LeaderWorkerSet, each group of which is a gang.
 constexpr std::string_view kLeaderWorkerSet = "leaderworkerset.sigs.k8s.io/name";
@@ -67,6 +69,9 @@ struct Owner {
   std::vector<UsedClaim> claims;    // of each such pod that does not exist yet
   std::string model;
   Duration time;  // run time expected by its user; 0: not given
+  // Names of its classes (pods/priority_classes.h); empty: it names none.
+  std::string priority_class{};
+  std::string workload_class{};
   bool is_suspended = false;
   bool is_ours = false;        // Fairlead made the suspension
   bool is_held = false;        // its user holds it by annotation

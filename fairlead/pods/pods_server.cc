@@ -148,7 +148,7 @@ class PodsServer : public RecordSink {
   const Tables& tables() const { return engine_->tables(); }
 
   PodsOptions world_options() const {
-    PodsOptions world{.name_space = options_.name_space};
+    PodsOptions world{.name_space = options_.name_space, .priority_scope = options_.priority_scope};
     if (!options_.rack_labels.empty()) world.rack_labels = options_.rack_labels;
     return world;
   }

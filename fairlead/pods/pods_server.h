@@ -3,6 +3,7 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/kube/door.h"
+#include "fairlead/pods/gang_order.h"
 #include "fairlead/pods/http_listener.h"
 
 #include <cstdint>
@@ -19,6 +20,7 @@ struct PodsServeOptions {
   std::string identity;                 // unique to this process
   // Labels of nodes; a node's rack is the first of these that it has. None: usual_rack_labels().
   std::vector<std::string> rack_labels{};
+  PriorityScope priority_scope = PriorityScope::kUser;
 
   // Listener of the status endpoint (pods/outlook.h); null: there is none. It must outlive the call.
   HttpPort* http = nullptr;

@@ -18,8 +18,7 @@ constexpr Duration kStale = seconds(30);
 PodsWorld::PodsWorld(KubeDoor& door, PodsOptions options, Lease* lease)
     : door_(door),
       lease_(lease),
-      controller_(door, options.name_space, std::move(options.rack_labels),
-                  [this] { return may_ask(); }) {}
+      controller_(door, std::move(options), [this] { return may_ask(); }) {}
 
 PodsWorld::~PodsWorld() = default;
 

@@ -31,12 +31,6 @@ namespace fairlead {
 
 class Lease;  // kube/lease.h
 
-struct PodsOptions {
-  // Namespace of the ConfigMap `fairlead`. Its `tickets` has a line "NAMESPACE: N" for each namespace with N not 1.
-  std::string name_space = "fairlead";
-  std::vector<std::string> rack_labels = usual_rack_labels();
-};
-
 class PodsWorld : public Backend, public RecordSink {
  public:
   // `lease`: if it is lost, writes stop and the world ends; null: this is the only scheduler. REQUIRES: the door and
@@ -98,6 +92,7 @@ class PodsWorld : public Backend, public RecordSink {
   // The same as in GangController.
   std::string shortage(JobId job) const { return controller_.shortage(job); }
   std::string missing(const std::string& name) const { return controller_.missing(name); }
+  std::string order_text(JobId job) const { return controller_.order_text(job); }
   // Sends a Kubernetes event about the gang of the job, if it is there.
   void explain(JobId job, std::string_view reason, std::string_view message) {
     controller_.explain(job, reason, message);

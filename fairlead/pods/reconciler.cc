@@ -309,7 +309,8 @@ bool Reconciler::settle_missing(Look& look) {
 }
 
 // Reports a user's hold and its release: a suspension that is not Fairlead's is the user's, and the user ends it.
-// A gang that lacks pods, or that does not leave its place, is held too, because it cannot be placed.
+// A gang that lacks pods, or that does not leave its place, is held too, because it cannot be placed; and one that the
+// order of gangs keeps from GPUs.
 bool Reconciler::settle_hold(Look& look) {
   const Owner& owner = look.owner();
   const JobId job = look.entry.job;
@@ -318,11 +319,10 @@ bool Reconciler::settle_hold(Look& look) {
       look.gang().pods(), [](const auto& entry) { return entry.second.is_leaving; });
   const bool lacks_pods = !owner.is_complete && !look.wish.runs && !is_leaving;
   const bool is_missing = settle_missing(look);
-  const bool is_wanted = owner.is_held_by_user() || lacks_pods || is_missing ||
-                         has_failed_stop(look) || is_stuck(look);
-  const auto until = tables_->held_until.find(job);
-  const bool is_held = until != tables_->held_until.end() && until->second == Time::never();
-  if (is_wanted == is_held) return false;
+  look.wish.is_held = owner.is_held_by_user() || lacks_pods || is_missing ||
+                      has_failed_stop(look) || is_stuck(look);
+  const bool is_wanted = look.wish.is_held || order_.block_of(job) != nullptr;
+  if (is_wanted == is_held_open(*tables_, job)) return false;
   report(look, {.kind = is_wanted ? EventKind::kHeld : EventKind::kReleased, .job = job});
   return true;
 }

@@ -14,6 +14,7 @@
 #include "fairlead/model/step.h"
 #include "fairlead/pods/cluster_view.h"
 #include "fairlead/pods/gang_book.h"
+#include "fairlead/pods/gang_order.h"
 #include "fairlead/pods/gang_volumes.h"
 #include "fairlead/pods/missing_pods.h"
 #include "fairlead/pods/other_resources.h"
@@ -50,6 +51,7 @@ struct Assignment {
   bool is_started = false;       // the start was reported
   Time broken = Time::never();   // when a pod that ran stopped running; never: all run
   bool is_beyond = false;        // it has GPUs that the engine does not count for it
+  bool is_held = false;          // it must have no GPUs, for another cause than the order of gangs
 };
 
 // The result of a look at a gang.
@@ -77,8 +79,8 @@ struct Settlement {
 class Reconciler {
  public:
   // REQUIRES: the arguments outlive this.
-  Reconciler(const ClusterView& cluster, const GangBook& gangs)
-      : cluster_(cluster), gangs_(gangs), turns_(cluster, gangs) {}
+  Reconciler(const ClusterView& cluster, const GangBook& gangs, const GangOrder& order)
+      : cluster_(cluster), gangs_(gangs), order_(order), turns_(cluster, gangs) {}
   // Sets the engine's tables. REQUIRES: called before settle().
   void attach(const Tables& tables) { tables_ = &tables; }
 
@@ -168,6 +170,7 @@ class Reconciler {
 
   const ClusterView& cluster_;
   const GangBook& gangs_;
+  const GangOrder& order_;
   const Tables* tables_ = nullptr;
   SlotTurns turns_;
   MissingPods missing_;

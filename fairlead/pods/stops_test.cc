@@ -124,7 +124,7 @@ TEST_F(StopsTest, AHoldKeepsAJobOffTheGpusWhateverItsSuspensionSays) {
   EXPECT_EQ(running("bob"), 1);
   annotate(kHold, nullptr);
   live.run_for(seconds(15));
-  for (int turns = 0; running() == 0 && turns < 9; ++turns) live.run_for(seconds(5));
+  for (int turns = 0; running() < 2 && turns < 9; ++turns) live.run_for(seconds(5));
   EXPECT_EQ(running(), 2);
   annotate(kHold, "true");
   live.run_for(seconds(5));

@@ -54,8 +54,11 @@ class CountingDoor : public KubeDoor {
 class Scheduler : public RecordSink {
  public:
   // With a name it leads by the Lease of namespace `fairlead`; else it takes no Lease.
-  Scheduler(FakeServer& server, const std::string& policy, const std::string& name = "")
-      : inner_(server.open()), lease_(name.empty() ? nullptr : lead(*door_, name)) {
+  Scheduler(FakeServer& server, const std::string& policy, const std::string& name = "",
+            PodsOptions pods = {})
+      : inner_(server.open()),
+        lease_(name.empty() ? nullptr : lead(*door_, name)),
+        world_(*door_, std::move(pods), lease_.get()) {
     if (!world_.sync(door_->now() + seconds(120))) return;
     policy_ = *parse_policy(policy, 0)->make();
     EngineOptions options{.slack = seconds(10)};
@@ -131,7 +134,7 @@ class Scheduler : public RecordSink {
   std::unique_ptr<KubeDoor> inner_;
   std::unique_ptr<CountingDoor> door_ = std::make_unique<CountingDoor>(*inner_);
   std::unique_ptr<Lease> lease_;
-  PodsWorld world_{*door_, {}, lease_.get()};
+  PodsWorld world_;
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<Engine> engine_;
   int places_ = 0;

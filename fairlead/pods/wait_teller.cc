@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace fairlead {
 namespace {
 
@@ -18,13 +21,15 @@ void WaitTeller::wake() {
   const Time now = door_.now();
   if (now < next_ || !world_.may_ask()) return;
   next_ = now + seconds(1);
-  std::erase_if(told_, [&](const auto& entry) {
-    return !tables_.jobs.is_here(entry.first) ||
-           tables_.jobs.state[entry.first] != JobState::kWaiting;
-  });
+  std::vector<JobId> waiting(tables_.waiting.members().begin(), tables_.waiting.members().end());
+  for (const auto& [job, until] : tables_.held_until)
+    if (!world_.order_text(job).empty()) waiting.push_back(job);
+  std::ranges::sort(waiting);
+  std::erase_if(
+      told_, [&](const auto& entry) { return !std::ranges::binary_search(waiting, entry.first); });
   WhyNow why = outlook_.why_now();
   std::size_t writes = 0;
-  for (JobId job : tables_.waiting.members()) {
+  for (JobId job : waiting) {
     Told& told = told_.try_emplace(job, Told{.since = now}).first->second;
     if (now < told.since + kPatience || now < told.next || writes >= kWrites) continue;
     const WhyCause cause = why.cause(job).cause;

@@ -42,6 +42,7 @@ class Ask:
         self.product = more.pop("product", None)
         self.retries = more.pop("retries", 0)
         self.volumes = more.pop("volumes", [])  # of each pod, as in its spec
+        self.priority_class = more.pop("priority_class", None)
         self.is_named = more.pop("is_named", False)  # its pods name their gang, which is stopped by eviction
         assert not more, more
 
@@ -59,6 +60,8 @@ class Ask:
                "containers": [{"name": "train", "image": "none", "resources": {"limits": limits}}]}
         if self.volumes:
             pod["volumes"] = self.volumes
+        if self.priority_class:
+            pod["priorityClassName"] = self.priority_class
         if self.product:
             pod["nodeSelector"] = {"nvidia.com/gpu.product": self.product}
         spec = {"parallelism": self.pods, "completions": self.pods, "completionMode": "Indexed",

@@ -120,6 +120,32 @@ def own_suspension():
         return {**judge(bed, [held, other]), "gpus_handed_over_s": handed_s, "resumed_s": resumed_s}
 
 
+def priorities():
+    """A Job leaves its GPUs for one of its user with a higher PriorityClass, has the reason as an event, and comes back."""
+    sweep = Ask("sweep", "ann", 2, 8, 900.0, "GRU", priority_class="low")
+    deadline = Ask("deadline", "ann", 1, 8, 600.0, "GRU", priority_class="high")
+    other = Ask("other", "bob", 1, 8, 600.0, "GRU", priority_class="high")
+    with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
+        for name, value in (("low", -5), ("high", 1000)):
+            bed.api.do("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": name}, "value": value})
+        bed.fairlead("fifo:skip=true")
+        submit(bed, [sweep])
+        until(lambda: bed.nodes_of(sweep), 30, "it runs")
+        submit(bed, [other])
+        time.sleep(2)
+        assert bed.nodes_of(sweep) and not bed.nodes_of(other), "priorities do not count among users"
+        submit(bed, [deadline])
+        start = time.monotonic()
+        until(lambda: bed.nodes_of(deadline), 30, "the higher class has GPUs")
+        first_s = time.monotonic() - start
+        words = "it starts after ann/deadline, which has a higher priority"
+        until(lambda: any(words in event.get("note", "") for event in bed.api.list("/apis/events.k8s.io/v1/namespaces/ann/events")),
+              40, "the reason is an event")
+        await_done(bed, [deadline, sweep, other])
+        progress_is_kept(bed, sweep)
+        return {**judge(bed, [sweep, deadline, other]), "first_s": first_s}
+
+
 def tickets():
     """Tickets are edited while gangs run: from one each to three for ann."""
     asks = gangs(4, work_s=30000.0)
@@ -384,6 +410,6 @@ def volumes():
 
 
 SCENARIOS = (
-    fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, tickets, described, budget_and_suspension,
+    fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, priorities, tickets, described, budget_and_suspension,
     budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes,
     measured_speeds)

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "fairlead/base/ids.h"
-#include "fairlead/local/submission.h"
+#include "fairlead/engine/tables.h"
 
 #include <cstdint>
 #include <functional>
@@ -18,8 +18,8 @@ namespace fairlead {
 // A job that its user does not hold and that has no condition left.
 struct OrderedJob {
   JobId job;
-  Priority priority = Priority::kNormal;
-  std::uint32_t gpus = 1;  // that it may have at once
+  std::int64_t priority = 0;  // the higher, the sooner
+  std::uint32_t gpus = 1;     // that it may have at once
   enum class State : std::uint8_t {
     kHeld,     // it was held so far, or is new
     kWaits,    // for GPUs, after a decision of the policy
@@ -27,7 +27,8 @@ struct OrderedJob {
     kRetries,  // its start failed and will be tried again
   };
   State state = State::kHeld;
-  bool can_run = true;  // the machine has enough GPUs of its types in service
+  bool can_run = true;   // enough GPUs of its types are in service
+  bool preempts = true;  // while it waits, running jobs of a lower priority leave their GPUs
 };
 
 // Why a job is held.
@@ -46,6 +47,11 @@ struct StartBlock {
 // Takes the GPUs of a job out of the idle ones. False: too few are idle, and nothing was taken.
 using TakeIdle = std::function<bool(JobId)>;
 
+// Returns whether the job is held until its release; not: a failed start is tried again.
+bool is_held_open(const Tables& tables, JobId job);
+// Returns the state of a job of the tables, or of a new one.
+OrderedJob::State state_in_order(const Tables& tables, JobId job);
+
 // Sorts jobs of one user: those of a higher priority come first, then the released ones, then the older ones.
 void sort_by_start(std::vector<OrderedJob>& jobs);
 
@@ -54,8 +60,8 @@ void sort_by_start(std::vector<OrderedJob>& jobs);
 // A job counts against the limit from its release to its end. None passes a job that the limit holds back, so a wide gang gets its turn.
 //
 // While a job waits, none of a lower priority may have GPUs; but one that runs keeps them until the policy has decided once
-// without giving the higher one any. While a job runs, jobs of a lower priority may take idle GPUs alone: a policy that
-// has to choose among jobs of one user knows no priorities. A job that the machine cannot run now does not count.
+// without giving the higher one any, and for ever if that one does not preempt. While a job runs, jobs of a lower priority
+// may take idle GPUs alone: a policy that has to choose among jobs of one user knows no priorities. A job that cannot run now does not count.
 // O(jobs log).
 std::map<JobId, StartBlock> start_order(std::vector<OrderedJob> jobs, std::uint32_t gpus_max,
                                         const TakeIdle& take_idle);

@@ -1,4 +1,4 @@
-#include "fairlead/local/start_order.h"
+#include "fairlead/engine/start_order.h"
 
 #include "fairlead/model/job_limits.h"
 
@@ -22,7 +22,8 @@ struct First {
     if (here == nullptr) here = &one;
     if (one.state == State::kRuns && !is_full) return;
     if (waits == nullptr) waits = &one;
-    if (still_waits == nullptr && (is_full || one.state == State::kWaits)) still_waits = &one;
+    const bool takes_turns = is_full || (one.state == State::kWaits && one.preempts);
+    if (still_waits == nullptr && takes_turns) still_waits = &one;
   }
 
   // Returns the job for which that one must not have GPUs; null: there is none.
@@ -39,9 +40,20 @@ struct First {
 
 }  // namespace
 
+bool is_held_open(const Tables& tables, JobId job) {
+  const auto held = tables.held_until.find(job);
+  return held != tables.held_until.end() && held->second == Time::never();
+}
+
+OrderedJob::State state_in_order(const Tables& tables, JobId job) {
+  if (!tables.jobs.has(job) || is_held_open(tables, job)) return State::kHeld;
+  if (tables.jobs.state[job] == JobState::kRunning) return State::kRuns;
+  return tables.jobs.state[job] == JobState::kWaiting ? State::kWaits : State::kRetries;
+}
+
 void sort_by_start(std::vector<OrderedJob>& jobs) {
   std::ranges::sort(jobs, {}, [](const OrderedJob& one) {
-    return std::tuple(-static_cast<int>(one.priority), one.state == State::kHeld, one.job);
+    return std::tuple(-one.priority, one.state == State::kHeld, one.job);
   });
 }
 

@@ -1,20 +1,24 @@
-#include "fairlead/local/start_order.h"
+#include "fairlead/engine/start_order.h"
 
 #include <gtest/gtest.h>
 
 namespace fairlead {
 namespace {
 
-OrderedJob running(std::size_t job, Priority priority, std::uint32_t gpus = 1) {
+constexpr std::int64_t kLow = -1;
+constexpr std::int64_t kNormal = 0;
+constexpr std::int64_t kHigh = 1'000;
+
+OrderedJob running(std::size_t job, std::int64_t priority, std::uint32_t gpus = 1) {
   return {.job = JobId(job), .priority = priority, .gpus = gpus, .state = OrderedJob::State::kRuns};
 }
 
-OrderedJob waiting(std::size_t job, Priority priority, std::uint32_t gpus = 1) {
+OrderedJob waiting(std::size_t job, std::int64_t priority, std::uint32_t gpus = 1) {
   return {
       .job = JobId(job), .priority = priority, .gpus = gpus, .state = OrderedJob::State::kWaits};
 }
 
-OrderedJob held(std::size_t job, Priority priority, std::uint32_t gpus = 1) {
+OrderedJob held(std::size_t job, std::int64_t priority, std::uint32_t gpus = 1) {
   return {.job = JobId(job), .priority = priority, .gpus = gpus};
 }
 
@@ -30,7 +34,6 @@ std::vector<std::size_t> rows(const std::map<JobId, StartBlock>& blocked) {
 }
 
 using Rows = std::vector<std::size_t>;
-using enum Priority;
 
 TEST(StartOrder, WhileAJobWaitsNoneOfALowerPriorityHasGpus) {
   const auto blocked =
@@ -53,6 +56,13 @@ TEST(StartOrder, BesideAJobThatRunsThoseOfALowerPriorityTakeIdleGpus) {
 
 TEST(StartOrder, ANewJobTakesNoGpusBeforeThePolicyHasDecided) {
   EXPECT_EQ(rows(order({running(0, kLow), waiting(1, kLow), held(2, kHigh)}, 0)), (Rows{1}));
+}
+
+TEST(StartOrder, BesideAJobThatDoesNotPreemptRunningOnesKeepTheirGpus) {
+  OrderedJob patient = waiting(1, kHigh);
+  patient.preempts = false;
+  EXPECT_EQ(rows(order({running(0, kLow), patient, waiting(2, kNormal), held(3, kLow)}, 0)),
+            (Rows{2, 3}));
 }
 
 TEST(StartOrder, AJobThatTheMachineCannotRunNowLetsOthersRun) {
