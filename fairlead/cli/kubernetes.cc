@@ -116,7 +116,17 @@ Status why_on_kubernetes(const SchedulerFlags& flags, const std::string& job) {
   return {};
 }
 
+namespace {
+
+Result<NodeLevels> levels_of(const KubernetesFlags& flags) {
+  if (!flags.levels.empty()) return NodeLevels::of_levels(flags.levels);
+  return flags.rack_labels.empty() ? NodeLevels() : NodeLevels::of_racks(flags.rack_labels);
+}
+
+}  // namespace
+
 Status serve_kubernetes(const KubernetesFlags& flags) {
+  FL_TRY_ASSIGN(levels, levels_of(flags));
   FL_TRY_ASSIGN(cluster, open_cluster(flags.context));
   std::unique_ptr<HttpListener> http;
   if (!flags.http.empty()) {
@@ -136,7 +146,7 @@ Status serve_kubernetes(const KubernetesFlags& flags) {
                      .seed = flags.seed,
                      .name_space = flags.name_space,
                      .identity = fmt::format("{}_{:016x}", host.data(), cluster.door->random()),
-                     .rack_labels = flags.rack_labels,
+                     .levels = std::move(levels),
                      .priority_scope = flags.priority_scope == "cluster" ? PriorityScope::kCluster
                                                                          : PriorityScope::kUser,
                      .http = http.get(),

@@ -16,6 +16,7 @@ struct KubernetesFlags {
   std::string name_space;  // namespace of the Lease and the ConfigMap `fairlead`
   std::string policy;
   std::vector<std::string> rack_labels;  // node labels; none: the usual ones
+  std::vector<std::string> levels;       // node labels, outer to inner; none: racks alone
   std::string priority_scope;            // "user" or "cluster"
   std::uint64_t seed = 0;
   std::string http;  // "0.0.0.0:8080": where it is seen from outside; empty: nowhere

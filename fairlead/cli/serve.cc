@@ -33,6 +33,7 @@ struct Flags {
   std::string context;
   std::string name_space = "fairlead";
   std::vector<std::string> rack_labels;
+  std::vector<std::string> levels;
   std::string priority_scope = "user";
   std::string nodes;
   std::string gpus;
@@ -183,6 +184,7 @@ Status serve(const CLI::App& app, const Flags& flags) {
                              .name_space = flags.name_space,
                              .policy = flags.policy,
                              .rack_labels = flags.rack_labels,
+                             .levels = flags.levels,
                              .priority_scope = flags.priority_scope,
                              .seed = flags.seed,
                              .http = flags.http});
@@ -240,12 +242,20 @@ void add_cluster_options(CLI::App& app, Flags& flags) {
   app.add_option("--namespace", flags.name_space,
                  "namespace of the Lease and the ConfigMap `fairlead` on Kubernetes")
       ->capture_default_str();
-  app.add_option("--rack-label", flags.rack_labels,
-                 "label of Kubernetes nodes with their rack; may be repeated, and a node's first "
-                 "one counts (default: the usual ones)")
-      ->type_name("KEY")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option* const rack =
+      app.add_option(
+             "--rack-label", flags.rack_labels,
+             "label of Kubernetes nodes with their rack; may be repeated, and a node's first "
+             "one counts (default: the usual ones)")
+          ->type_name("KEY")
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--levels", flags.levels,
+                 "labels of Kubernetes nodes with their places in the network, outer to inner; the "
+                 "last has the rack, and jobs may require or prefer each")
+      ->type_name("KEY,KEY,...")
+      ->delimiter(',')
+      ->excludes(rack);
   app.add_option("--priority-scope", flags.priority_scope,
                  "priority classes order the jobs of a Kubernetes namespace (user) or of all "
                  "namespaces (cluster), where a job then also leaves its GPUs for another user's")

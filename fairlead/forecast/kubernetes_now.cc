@@ -175,7 +175,7 @@ Duration duration_of(const CensusGang& gang, double left_s, std::int64_t now) {
 }  // namespace
 
 Result<ClusterNow> kubernetes_now(const Census& census) {
-  Inventory inventory(census.nodes, needs_of(census), usual_rack_labels());
+  Inventory inventory(census.nodes, needs_of(census), NodeLevels());
   std::vector<NodeSpec> nodes = usable(census, inventory);
   if (nodes.empty()) return run_error("no node has a GPU that could be used");
   FL_TRY_ASSIGN(cluster, build_cluster("now", {}, nodes));

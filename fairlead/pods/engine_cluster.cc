@@ -2,11 +2,12 @@
 
 namespace fairlead {
 
-std::vector<NodeSpec> EngineCluster::make(const Inventory::Nodes& nodes,
-                                          const std::set<PodNeeds>& asked) {
-  inventory_.emplace(nodes, asked, rack_labels_);
+Result<Cluster> EngineCluster::make(const Inventory::Nodes& nodes,
+                                    const std::set<PodNeeds>& asked) {
+  inventory_.emplace(nodes, asked, levels_);
   is_suspect_ = false;
-  return inventory_->specs();
+  const std::vector<NodeSpec> specs = inventory_->specs();
+  return build_cluster(levels_.cluster_name(), {}, specs, levels_.fabric_of(specs));
 }
 
 void EngineCluster::number(const Cluster& cluster) {

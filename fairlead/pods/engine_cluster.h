@@ -24,12 +24,13 @@ constexpr Duration kOutgrownLimit = seconds(10);
 
 class EngineCluster {
  public:
-  explicit EngineCluster(std::vector<std::string> rack_labels)
-      : rack_labels_(std::move(rack_labels)) {}
+  explicit EngineCluster(NodeLevels levels) : levels_(std::move(levels)) {}
 
-  // Makes the nodes of the cluster for gangs with those needs, and returns them. REQUIRES: `nodes` outlives this.
-  std::vector<NodeSpec> make(const Inventory::Nodes& nodes, const std::set<PodNeeds>& asked);
-  // Keeps the row of each node. REQUIRES: the cluster has the nodes that make() returned last.
+  // Makes the cluster for gangs with those needs. Errors: those of build_cluster(), and no node has GPUs. REQUIRES: `nodes`
+  // outlives this.
+  Result<Cluster> make(const Inventory::Nodes& nodes, const std::set<PodNeeds>& asked);
+  const NodeLevels& levels() const { return levels_; }
+  // Keeps the row of each node. REQUIRES: make() returned the cluster last.
   void number(const Cluster& cluster);
   // Returns the row of a node; nothing if the cluster has no node of that name.
   std::optional<NodeId> row(const std::string& node) const;
@@ -59,7 +60,7 @@ class EngineCluster {
   std::string why_none(const PodNeeds& needs) const { return inventory_->why_none(needs); }
 
  private:
-  const std::vector<std::string> rack_labels_;
+  const NodeLevels levels_;
   std::optional<Inventory> inventory_;
   std::map<std::string, NodeId> rows_;  // by name of the node
   bool is_suspect_ = false;

@@ -1,6 +1,7 @@
 #include "fairlead/pods/gang_controller.h"
 
 #include "fairlead/base/overloaded.h"
+#include "fairlead/model/levels.h"
 #include "fairlead/pods/adoption.h"
 #include "fairlead/pods/requests.h"
 
@@ -19,13 +20,29 @@ namespace {
 // Time from a refusal that may not be explained yet to the next attempt (chosen).
 constexpr Duration kRefuseAgain = seconds(1);
 
+// Returns the label of a level that the gang asks for and nodes do not have; empty: there is none.
+std::string unknown_level(const Owner& owner, const NodeLevels& levels) {
+  for (const std::string& label : {owner.required_level, owner.preferred_level}) {
+    if (!label.empty() && !levels.level_of(label)) return label;
+  }
+  return {};
+}
+
+// REQUIRES: unknown_level() is empty.
+Closeness closeness_of(const Owner& owner, const NodeLevels& levels) {
+  const Level required = levels.level_of(owner.required_level).value_or(kAnywhere);
+  const Level preferred = levels.level_of(owner.preferred_level).value_or(kAnywhere);
+  const bool is_narrower = required == kAnywhere || preferred < required;
+  return {.required = required, .preferred = is_narrower ? preferred : kAnywhere};
+}
+
 }  // namespace
 
 GangController::GangController(KubeDoor& door, PodsOptions options, std::function<bool()> may_write)
     : door_(door),
       may_write_(std::move(may_write)),
       recorder_(door, may_write_),
-      engine_cluster_(std::move(options.rack_labels)),
+      engine_cluster_(std::move(options.levels)),
       observed_(door, options.name_space, recorder_,
                 {engine_cluster_, refusals_, resting_, queue_}),
       order_(observed_.gangs(), observed_.view().priorities(), options.priority_scope),
@@ -34,7 +51,7 @@ GangController::GangController(KubeDoor& door, PodsOptions options, std::functio
 
 // --- Start of an engine ---------------------------------------------------------------------------
 
-std::vector<NodeSpec> GangController::make_cluster() {
+Result<Cluster> GangController::make_cluster() {
   return engine_cluster_.make(observed_.view().nodes(), observed_.gangs().needs());
 }
 
@@ -72,6 +89,8 @@ RecordedRun GangController::found(const Cluster& cluster, const std::set<std::st
     JobSpec spec = spec_of(gang.key, user, cluster, now);
     // The types that it runs on were right when it was placed there.
     for (Slice slice : gang.slices) spec.types |= type_bit(cluster.node_type[slice.node]);
+    const Level level = spec.closeness.required;
+    if (level != kAnywhere && !within(cluster, level, gang.slices)) spec.closeness = {};
     run.on({now, record::Arrived{spec}});
     run.on({now, record::Place{.job = job,
                                .gang = gang.slices,
@@ -326,7 +345,8 @@ bool GangController::has_node(const std::string& key) {
   const Owner& owner = observed_.gangs().find(key)->gang.owner();
   const std::string name = fmt::format("{}/{}", owner.name_space, owner.name);
   if (engine_cluster_.is_outgrown() && !engine_cluster_.has_answered(owner.needs)) return false;
-  if (!engine_cluster_.kinds_for(owner.needs).empty()) {
+  const std::string level = unknown_level(owner, engine_cluster_.levels());
+  if (level.empty() && !engine_cluster_.kinds_for(owner.needs).empty()) {
     refusals_.remove(name);
     return true;
   }
@@ -334,7 +354,9 @@ bool GangController::has_node(const std::string& key) {
     calls_.pause(key, door_.now() + kRefuseAgain);
     return false;
   }
-  const std::string why = engine_cluster_.why_none(owner.needs);
+  const std::string why =
+      level.empty() ? engine_cluster_.why_none(owner.needs)
+                    : fmt::format("nodes have no level {}, see fairlead serve --levels", level);
   if (refusals_.add(name, why)) recorder_.record(owner, "Refused", why);
   return false;
 }
@@ -379,6 +401,7 @@ JobSpec GangController::spec_of(const std::string& key, UserId user, const Clust
           .gpus_min = gpus,
           .gpus_max = gpus,
           .task_gpus = owner.pod_gpus,
+          .closeness = closeness_of(owner, engine_cluster_.levels()),
           .extras = kSubmittedExtras,
           .types = types_named(engine_cluster_.kinds_for(owner.needs), cluster),
           .work = owner.time,

@@ -29,7 +29,7 @@ namespace fairlead {
 struct PodsOptions {
   // Namespace of the ConfigMap `fairlead`. Its `tickets` has a line "NAMESPACE: N" for each namespace with N not 1.
   std::string name_space = "fairlead";
-  std::vector<std::string> rack_labels = usual_rack_labels();
+  NodeLevels levels{};
   PriorityScope priority_scope = PriorityScope::kUser;
 };
 
@@ -46,9 +46,9 @@ class GangController {
   Reports& reports() { return reports_; }
   GangSpeeds& speeds() { return speeds_; }
 
-  // Makes the engine's cluster for the current gangs, and returns its nodes.
-  std::vector<NodeSpec> make_cluster();
-  // The same as in PodsWorld. `now`: the engine's time.
+  // The same as in PodsWorld.
+  Result<Cluster> make_cluster();
+  // The same. `now`: the engine's time.
   RecordedRun found(const Cluster& cluster, const std::set<std::string>& users, Time now);
   void attach(const Tables& tables);
   void adopt(const Tables& tables, const std::map<JobId, std::string>& owners);

@@ -44,26 +44,10 @@ std::vector<NodeKind> kinds_of(const Inventory::Nodes& nodes, const std::set<Pod
   return kinds;
 }
 
-std::string rack_of(const Node& node, const std::vector<std::string>& labels) {
-  for (const std::string& label : labels) {
-    if (const auto found = node.labels.find(label); found != node.labels.end()) {
-      return found->second;
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
-std::vector<std::string> usual_rack_labels() {
-  return {"network.topology.nvidia.com/leaf", "topology.k8s.aws/network-node-layer-3",
-          "cloud.google.com/gce-topology-subblock", "topology.kubernetes.io/rack",
-          "topology.kubernetes.io/zone"};
-}
-
-Inventory::Inventory(const Nodes& nodes, const std::set<PodNeeds>& asked,
-                     const std::vector<std::string>& rack_labels)
-    : nodes_(nodes), rack_labels_(rack_labels) {
+Inventory::Inventory(const Nodes& nodes, const std::set<PodNeeds>& asked, const NodeLevels& levels)
+    : nodes_(nodes), levels_(levels) {
   std::vector<NodeKind> kinds = kinds_of(nodes, asked);
   name_kinds(kinds, asked);
   for (const NodeKind& kind : kinds) {
@@ -72,7 +56,7 @@ Inventory::Inventory(const Nodes& nodes, const std::set<PodNeeds>& asked,
                             .gpu_type = kind.name,
                             .gpus = std::min(node->gpus_all, kNodeGpusMax),
                             .host{},
-                            .rack = rack_of(*node, rack_labels)};
+                            .rack = levels_.rack_of(*node)};
     }
   }
 }
@@ -129,7 +113,7 @@ bool Inventory::has(const NodeSpec& spec) const {
 }
 
 bool Inventory::still_fit(const std::set<PodNeeds>& asked) const {
-  const Inventory now(nodes_, asked, rack_labels_);
+  const Inventory now(nodes_, asked, levels_);
   std::map<std::string, std::string> kinds;  // the new name of each present type
   for (const auto& [name, spec] : now.specs_) {
     if (!has(spec)) return false;

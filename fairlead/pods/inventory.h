@@ -14,6 +14,7 @@
 
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/cluster_build.h"
+#include "fairlead/pods/node_levels.h"
 #include "fairlead/pods/pod_needs.h"
 
 #include <map>
@@ -23,19 +24,15 @@
 
 namespace fairlead {
 
-// Returns the usual labels for nearness of nodes; the first of them that a node has is its rack.
-std::vector<std::string> usual_rack_labels();
-
 class Inventory {
  public:
   // Nodes by name; nodes without GPUs do not count.
   using Nodes = std::map<std::string, Node>;
 
   // REQUIRES: `nodes`, which may change later, outlives this.
-  Inventory(const Nodes& nodes, const std::set<PodNeeds>& asked,
-            const std::vector<std::string>& rack_labels);
+  Inventory(const Nodes& nodes, const std::set<PodNeeds>& asked, const NodeLevels& levels);
 
-  // Returns the nodes from which the engine's cluster is built.
+  // Returns the nodes from which the engine's cluster is built, with NodeLevels::fabric_of().
   std::vector<NodeSpec> specs() const;
   // Returns the types of which all existing nodes suit such pods. The answer is remembered, and
   // still_fit() checks it too.
@@ -51,7 +48,7 @@ class Inventory {
   bool has(const NodeSpec& spec) const;
 
   const Nodes& nodes_;
-  const std::vector<std::string> rack_labels_;
+  const NodeLevels levels_;
   std::map<std::string, NodeSpec> specs_;  // by the node's name
   std::map<PodNeeds, std::set<std::string>> answers_;
 };

@@ -21,7 +21,7 @@ class InventoryTest : public testing::Test {
     return {.rules = {.selector = {{key, LabelRule::Kind::kIn, {value}}}}, .requests = {}};
   }
   Inventory inventory(const std::set<PodNeeds>& asked = {}) {
-    return {nodes_, asked, usual_rack_labels()};
+    return {nodes_, asked, NodeLevels()};
   }
   static std::string types_of(const Inventory& inventory) {
     std::string text;

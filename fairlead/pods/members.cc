@@ -76,6 +76,12 @@ void parse_gang(const Json& pod, Pod& parsed) {
   }
   parsed.model = said(metadata, kModelOf);
   parsed.time = said(metadata, kTimeOf);
+  const auto first_said = [&](std::string_view name, std::string_view other) {
+    const std::string& text = said(metadata, name);
+    return text.empty() ? said(metadata, other) : text;
+  };
+  parsed.required_level = first_said(kRequiredLevel, kKueueRequired);
+  parsed.preferred_level = first_said(kPreferredLevel, kKueuePreferred);
   parsed.priority_class = text_at(pod, {"spec", "priorityClassName"});
   const std::string& preemptible = said(metadata, kPreemptible);
   if (preemptible == "true") parsed.preemptible = Pod::Preemptible::kYes;

@@ -56,6 +56,7 @@ struct Pod {
   std::string model, time;    // texts of its annotations or labels, not parsed
   std::string command_model;  // model_of_spec()
   std::string priority_class;
+  std::string required_level, preferred_level;  // labels of nodes
   enum class Preemptible : std::uint8_t { kNotSaid, kYes, kNo } preemptible = Preemptible::kNotSaid;
   bool is_held = false;
   // Returns true if its owner defines its gang; false if the pods do.

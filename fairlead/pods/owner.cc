@@ -70,6 +70,10 @@ Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Own
     std::ranges::move(parse_used_claims(json_at(*set.shape, {"spec"}), {}),
                       std::back_inserter(owner.claims));
     if (gpus == 0) owner.model = model_of_spec(json_at(*set.shape, {"spec"}));
+    if (gpus == 0) {
+      owner.required_level = annotation(*set.shape, kKueueRequired);
+      owner.preferred_level = annotation(*set.shape, kKueuePreferred);
+    }
     if (owner.priority_class.empty())
       owner.priority_class = text_at(*set.shape, {"spec", "priorityClassName"});
     gpus = asked;
@@ -140,6 +144,10 @@ Result<Owner> parse_owner(const OwnerKind& kind, const Json& object, std::string
   FL_TRY(set_pods(sets, scheduler, owner));
   if (const std::string& model = annotation(object, kModelOf); !model.empty()) owner.model = model;
   if (owner.model.empty()) owner.model = owner.name;
+  if (const std::string& label = annotation(object, kRequiredLevel); !label.empty())
+    owner.required_level = label;
+  if (const std::string& label = annotation(object, kPreferredLevel); !label.empty())
+    owner.preferred_level = label;
   FL_TRY(set_time(annotation(object, kTimeOf), owner));
   const Json& suspend = json_along(object, kind.suspend);
   set_done(kind, object, owner);
@@ -257,6 +265,8 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
   if (found.succeeded >= size) owner.state = Owner::State::kFinished;
   FL_TRY(set_time(first.time, owner));
   owner.priority_class = first.priority_class;
+  owner.required_level = first.required_level;
+  owner.preferred_level = first.preferred_level;
   if (const auto label = first.labels.find(std::string(kKueuePriority));
       label != first.labels.end())
     owner.workload_class = label->second;

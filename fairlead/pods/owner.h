@@ -30,6 +30,12 @@ constexpr std::string_view kModelOf =
     "fairlead.dev/model";  // the trained model; else model_of_spec()
 constexpr std::string_view kTimeOf = "fairlead.dev/time-s";  // run time expected by its user, in s
 constexpr std::string_view kHold = "fairlead.dev/hold";      // "true": it must not run
+// Labels of nodes: the whole gang must be, or should be, on nodes with one value of it (pods/node_levels.h).
+constexpr std::string_view kRequiredLevel = "fairlead.dev/required-level";
+constexpr std::string_view kPreferredLevel = "fairlead.dev/preferred-level";
+// The same as Kueue has it, on pods and their templates.
+constexpr std::string_view kKueueRequired = "kueue.x-k8s.io/podset-required-topology";
+constexpr std::string_view kKueuePreferred = "kueue.x-k8s.io/podset-preferred-topology";
 // "false": once it runs, it is not stopped. "true": it may be stopped, even if its pods have no controller
 // that is known to create them again.
 constexpr std::string_view kPreemptible = "fairlead.dev/preemptible";
@@ -68,7 +74,9 @@ struct Owner {
   PodNeeds needs;                   // needs of each pod with GPUs
   std::vector<UsedClaim> claims;    // of each such pod that does not exist yet
   std::string model;
-  Duration time;  // run time expected by its user; 0: not given
+  Duration time;                  // run time expected by its user; 0: not given
+  std::string required_level{};   // a label of nodes; empty: none
+  std::string preferred_level{};  // the same
   // Names of its classes (pods/priority_classes.h); empty: it names none.
   std::string priority_class{};
   std::string workload_class{};

@@ -102,11 +102,10 @@ class PodsServer : public RecordSink {
     world_->tell_bound([this](Duration after) { outlook_.on_bound(after); });
     timed_.emplace(*world_, outlook_, options_.stopwatch);
     FL_TRY(world_->sync(door_.now() + kSyncLimit));
-    if (world_->nodes().empty()) say_("there are no nodes with GPUs; waiting");
-    world_->await_nodes();
-    const std::vector<NodeSpec> nodes = world_->nodes();
-    if (nodes.empty()) return false;
-    FL_TRY_ASSIGN(cluster, build_cluster("kubernetes", {}, nodes));
+    if (!world_->has_gpus()) say_("there are no nodes with GPUs; waiting");
+    world_->await_gpus();
+    if (!world_->has_gpus()) return false;
+    FL_TRY_ASSIGN(cluster, world_->make_cluster());
     FL_TRY(begin(cluster, is_first));
     say_(fmt::format("leads {} GPUs on {} nodes under {}; {} jobs run", cluster.gpus,
                      cluster.nodes(), options_.policy, tables().running.members().size()));
@@ -148,9 +147,9 @@ class PodsServer : public RecordSink {
   const Tables& tables() const { return engine_->tables(); }
 
   PodsOptions world_options() const {
-    PodsOptions world{.name_space = options_.name_space, .priority_scope = options_.priority_scope};
-    if (!options_.rack_labels.empty()) world.rack_labels = options_.rack_labels;
-    return world;
+    return {.name_space = options_.name_space,
+            .levels = options_.levels,
+            .priority_scope = options_.priority_scope};
   }
 
   EngineOptions engine_options() const {

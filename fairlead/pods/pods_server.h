@@ -5,6 +5,7 @@
 #include "fairlead/kube/door.h"
 #include "fairlead/pods/gang_order.h"
 #include "fairlead/pods/http_listener.h"
+#include "fairlead/pods/node_levels.h"
 
 #include <cstdint>
 #include <functional>
@@ -18,8 +19,7 @@ struct PodsServeOptions {
   std::uint64_t seed = 0;
   std::string name_space = "fairlead";  // namespace of its Lease and its ConfigMap
   std::string identity;                 // unique to this process
-  // Labels of nodes; a node's rack is the first of these that it has. None: usual_rack_labels().
-  std::vector<std::string> rack_labels{};
+  NodeLevels levels{};
   PriorityScope priority_scope = PriorityScope::kUser;
 
   // Listener of the status endpoint (pods/outlook.h); null: there is none. It must outlive the call.

@@ -36,8 +36,13 @@ Status PodsWorld::sync(Time until) {
   }
 }
 
-void PodsWorld::await_nodes() {
-  while (nodes().empty() && !leaves_ && leads()) {
+bool PodsWorld::has_gpus() const {
+  return std::ranges::any_of(observed().view().nodes(),
+                             [](const auto& entry) { return entry.second.gpus_all > 0; });
+}
+
+void PodsWorld::await_gpus() {
+  while (!has_gpus() && !leaves_ && leads()) {
     wake();
     take(door_.wait(due()));
   }

@@ -38,19 +38,22 @@ class PodsWorld : public Backend, public RecordSink {
   PodsWorld(KubeDoor& door, PodsOptions options, Lease* lease = nullptr);
   ~PodsWorld() override;
 
-  // -- Start of an engine: sync(), nodes(), then found() and attach(), or adopt().
+  // -- Start of an engine: sync(), make_cluster(), then found() and attach(), or adopt().
 
   // Waits until nodes, owners and pods are known. Error: they are not known at `until`, and why.
   Status sync(Time until);
-  // Returns the nodes with GPUs. Their types are made for the current gangs (inventory.h).
+  // Returns whether a node has GPUs. O(nodes). REQUIRES: synced.
+  bool has_gpus() const;
+  // Waits for a node with GPUs. Returns sooner if the program is asked to leave, or another scheduler leads.
   // REQUIRES: synced.
-  std::vector<NodeSpec> nodes() { return controller_.make_cluster(); }
-  // Waits until nodes() is not empty. Returns sooner if the program is asked to leave, or another scheduler leads.
-  // REQUIRES: synced.
-  void await_nodes();
+  void await_gpus();
+  // Returns the cluster of the nodes with GPUs. Their types are made for the current gangs (inventory.h). Errors: those of
+  // build_cluster(). REQUIRES: synced.
+  Result<Cluster> make_cluster() { return controller_.make_cluster(); }
   // Returns the journal of a run that just placed each gang on its current nodes. A new engine recovers from it
   // (engine/recovery.h). Half of a gang is not included: it is suspended, and waits.
-  // `users`: also in that run, although they may have no gang. REQUIRES: synced; `cluster` is of nodes().
+  // `users`: also in that run, although they may have no gang. REQUIRES: synced; make_cluster()
+  // returned `cluster` last.
   RecordedRun found(const Cluster& cluster, const std::set<std::string>& users = {}) {
     return controller_.found(cluster, users, now());
   }

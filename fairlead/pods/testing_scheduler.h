@@ -4,7 +4,6 @@
 #include "fairlead/engine/engine.h"
 #include "fairlead/kube/lease.h"
 #include "fairlead/kube/testing_faults.h"
-#include "fairlead/model/cluster_build.h"
 #include "fairlead/model/profile_options.h"
 #include "fairlead/pods/learned_speeds.h"
 #include "fairlead/pods/pods_world.h"
@@ -64,7 +63,7 @@ class Scheduler : public RecordSink {
     EngineOptions options{.slack = seconds(10)};
     options.profiles.source = SpeedSource::kMeasured;
     options.work.source = WorkSource::kReported;
-    const Cluster cluster = *build_cluster("fake", {}, world_.nodes());
+    const Cluster cluster = *world_.make_cluster();
     engine_ = std::make_unique<Engine>(cluster, nullptr, *policy_, world_, *this, options);
     EXPECT_TRUE(recover(*engine_, world_.found(cluster), "", *policy_, world_, false, false));
     engine_->replace_world(world_, *this, door_->now());
