@@ -4,6 +4,7 @@
 #include "fairlead/kube/json.h"
 #include "fairlead/kube/open_cluster.h"
 #include "fairlead/pods/pods_server.h"
+#include "fairlead/pods/resume_all.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@ namespace fairlead {
 namespace {
 
 constexpr Duration kCensusLimit = seconds(60);
+constexpr Duration kLeaveLimit = seconds(120);
 
 KubeEvent answer_to(CurlDoor& door, const std::string& path) {
   const CallId call = door.call({"GET", path});
@@ -156,6 +158,18 @@ Status serve_kubernetes(const KubernetesFlags& flags) {
                            return std::chrono::duration<double>(now).count();
                          }},
                     say);
+}
+
+Status leave_kubernetes(const KubernetesFlags& flags) {
+  FL_TRY_ASSIGN(cluster, open_cluster(flags.context));
+  const LeaseSettings lease{.name_space = flags.name_space,
+                            .identity = fmt::format("uninstall_{:016x}", cluster.door->random())};
+  FL_TRY_ASSIGN(names, resume_all(*cluster.door, lease, cluster.door->now() + kLeaveLimit));
+  for (const std::string& name : names) fmt::print("resumed {}\n", name);
+  fmt::print(
+      "fairlead: {} jobs were resumed; pods of scheduler fairlead now wait for one of that name\n",
+      names.size());
+  return {};
 }
 
 Result<Census> kubernetes_census(const std::string& context, const CensusOptions& options) {

@@ -25,6 +25,10 @@ struct KubernetesFlags {
 // Returns once SIGTERM or SIGINT comes. Errors: those of serve_pods(), and no way to an API server.
 Status serve_kubernetes(const KubernetesFlags& flags);
 
+// Resumes the jobs that a scheduler suspended, and prints their names. Errors: those of resume_all(), and no way to an API
+// server.
+Status leave_kubernetes(const KubernetesFlags& flags);
+
 // Returns the cluster's state from the API server. Errors: those of take_census(), and no way to a server.
 Result<Census> kubernetes_census(const std::string& context, const CensusOptions& options);
 

@@ -180,14 +180,15 @@ void report_missing_limits(const RealIo& io) {
 
 Status serve(const CLI::App& app, const Flags& flags) {
   if (flags.backend == "kubernetes") {
-    return serve_kubernetes({.context = flags.context,
-                             .name_space = flags.name_space,
-                             .policy = flags.policy,
-                             .rack_labels = flags.rack_labels,
-                             .levels = flags.levels,
-                             .priority_scope = flags.priority_scope,
-                             .seed = flags.seed,
-                             .http = flags.http});
+    const KubernetesFlags cluster{.context = flags.context,
+                                  .name_space = flags.name_space,
+                                  .policy = flags.policy,
+                                  .rack_labels = flags.rack_labels,
+                                  .levels = flags.levels,
+                                  .priority_scope = flags.priority_scope,
+                                  .seed = flags.seed,
+                                  .http = flags.http};
+    return flags.uninstall ? leave_kubernetes(cluster) : serve_kubernetes(cluster);
   }
   FL_TRY_ASSIGN(port, port_of(flags.http));
   if (flags.install) return install(app, flags);
@@ -326,7 +327,9 @@ Command add_serve(CLI::App& root) {
                 "start the jobs' Python processes without the hook that counts optimizer steps");
   auto* install = app->add_flag("--install", flags->install,
                                 "make it a service of systemd, with these flags, and start it");
-  app->add_flag("--uninstall", flags->uninstall, "stop that service and remove it; jobs run on")
+  app->add_flag("--uninstall", flags->uninstall,
+                "stop that service and remove it; jobs run on. On Kubernetes: resume the jobs that "
+                "a scheduler suspended, once none leads")
       ->excludes(install);
   app->footer(std::string(kHelp));
   return {app, [app, flags] {

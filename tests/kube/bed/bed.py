@@ -131,6 +131,13 @@ class Bed:
             assert process.is_up(), process.said()
         return process
 
+    def uninstall(self):
+        """Resumes what fairlead suspended. REQUIRES: it was stopped. Returns its output."""
+        told = subprocess.run([Settings.programs / "fairlead", "serve", "--backend", "kubernetes", "--uninstall"],
+                              env=os.environ | {"KUBECONFIG": self.plane.kubeconfig("fairlead")}, capture_output=True, text=True)
+        assert told.returncode == 0, told.stderr
+        return told.stdout
+
     def logs(self):
         return self.plane.dir / "pods"
 

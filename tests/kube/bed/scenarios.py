@@ -146,6 +146,26 @@ def priorities():
         return {**judge(bed, [sweep, deadline, other]), "first_s": first_s}
 
 
+def leaving():
+    """Fairlead leaves a cluster: the Jobs that it suspended are resumed, and the user's suspension stays."""
+    asks = gangs(4, pods=1, work_s=30000.0)
+    own = Ask("own", "ann", 1, 8, 600.0, "GRU")
+    with Bed("1xV100:8", SETTINGS, FACTOR) as bed:
+        scheduler = bed.fairlead("gandiva-fair:quantum_s=2,horizon_s=20")
+        submit(bed, asks)
+        until(lambda: any(line["what"] == "begins" for line in bed.history()), 30, "one runs")
+        submit(bed, [own])
+        bed.suspend(own, True)
+        is_suspended = lambda ask: bed.job(ask)["spec"].get("suspend", False)
+        until(lambda: sum(map(is_suspended, asks)) == 3, 60, "three are suspended")
+        scheduler.stop()
+        before = sum(map(is_suspended, asks))
+        resumed = bed.uninstall().count("resumed ")
+        assert before == resumed and before > 0, (before, resumed)
+        assert not any(map(is_suspended, asks)) and is_suspended(own)
+        return {"resumed": resumed}
+
+
 def tickets():
     """Tickets are edited while gangs run: from one each to three for ann."""
     asks = gangs(4, work_s=30000.0)
@@ -410,6 +430,6 @@ def volumes():
 
 
 SCENARIOS = (
-    fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, priorities, tickets, described, budget_and_suspension,
+    fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, priorities, leaving, tickets, described, budget_and_suspension,
     budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes,
     measured_speeds)
