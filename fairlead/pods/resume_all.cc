@@ -77,7 +77,7 @@ class Resumer {
     calls_.erase(call);
     asked_.erase(owner.uid);
     const bool is_ok = event.status >= 200 && event.status < 300;
-    // A changed or deleted object is tried again, as the watch shows it.
+    // The watch shows a changed or deleted object, and send() looks at it again.
     if (!is_ok) trouble_ = failure_text(event);
     if (is_ok && done_.insert(owner.uid).second)
       names_.push_back(fmt::format("{}/{}", owner.name_space, owner.name));
@@ -102,7 +102,7 @@ class Resumer {
   std::set<std::string> asked_;  // uids of owners with a call
   std::set<std::string> done_;   // uids
   std::vector<std::string> names_;
-  std::string trouble_;  // of the last failed call
+  std::string trouble_;  // the error of the last failed call
 };
 
 }  // namespace
