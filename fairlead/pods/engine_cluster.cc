@@ -7,7 +7,7 @@ Result<Cluster> EngineCluster::make(const Inventory::Nodes& nodes,
   inventory_.emplace(nodes, asked, levels_);
   is_suspect_ = false;
   const std::vector<NodeSpec> specs = inventory_->specs();
-  return build_cluster(levels_.cluster_name(), {}, specs, levels_.fabric_of(specs));
+  return build_cluster("kubernetes", {}, specs, levels_.fabric_of(specs));
 }
 
 void EngineCluster::number(const Cluster& cluster) {

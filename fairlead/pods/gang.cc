@@ -57,11 +57,16 @@ bool PodGang::is_away(const std::function<bool(const std::string&)>& lost) const
 bool PodGang::runs_at(const std::vector<GangPlace>& where) const {
   // Even after all pods have succeeded, the owner must be resumed, so that it ends.
   if (owner_.is_suspended) return false;
-  const std::vector<const Pod*> here = members();
-  if (here.size() + succeeded() < owner_.pods || !trouble(where).empty()) return false;
-  return std::ranges::all_of(here, [](const Pod* pod) {
-    return pod->state == Pod::State::kRunning && !pod->node.empty();
-  });
+  if (!trouble(where).empty()) return false;
+  std::uint32_t room = 0;
+  for (const GangPlace& place : where) room += place.pods;
+  std::uint32_t running = 0;
+  for (const Pod* pod : members()) {
+    if (pod->node.empty()) continue;
+    if (pod->state != Pod::State::kRunning) return false;
+    ++running;
+  }
+  return running + succeeded() >= std::min(owner_.pods, room);
 }
 
 std::string PodGang::trouble(const std::vector<GangPlace>& where) const {

@@ -61,7 +61,8 @@ class PodGang {
 
   // Returns whether its pods take no GPUs, except on `lost` nodes, which report nothing.
   bool is_away(const std::function<bool(const std::string&)>& lost) const;
-  // Returns whether all of its pods with GPUs run in their places, except the succeeded ones.
+  // Returns whether all of its pods with GPUs run in their places, except the succeeded ones, and those for which there are
+  // no places: the owner may have grown since.
   bool runs_at(const std::vector<GangPlace>& where) const;
   // Returns why it cannot start or continue there: a pod has failed, or is on another node. Empty: it can.
   std::string trouble(const std::vector<GangPlace>& where) const;

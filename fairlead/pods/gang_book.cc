@@ -20,7 +20,7 @@ Json object_of(std::string_view api_version, std::string_view kind, const std::s
 
 bool GangBook::Entry::is_whole_and_here() const {
   const Owner& owner = gang.owner();
-  return is_here && owner.state == Owner::State::kHere && owner.is_complete;
+  return is_here && owner.state == Owner::State::kHere && owner.is_complete();
 }
 
 std::vector<std::string> GangBook::set_parent(const std::string& owner, const std::string& parent) {
@@ -47,7 +47,7 @@ void GangBook::set_owner(const OwnerKind& kind, const ReflectedChange& change, T
   if (!owner) {
     const Json about =
         object_of(kind.api_version, kind.kind, change.name.first, change.name.second, uid);
-    return refusals_.add(about, name, owner.error().message);
+    return refusals_.add(about, uid, name, owner.error().message);
   }
   const auto [at, is_new] = entries_.try_emplace(uid, Entry{PodGang(*owner)});
   Entry& entry = at->second;
@@ -130,7 +130,7 @@ void GangBook::form(const std::string& key, const Pod* gone, Time now) {
   Result<Owner> owner = owner_of_pods(key, pods, size == group_sizes_.end() ? 0 : size->second);
   if (!owner) {
     const Pod& first = *pods.front();
-    return refusals_.add(object_of("v1", "Pod", first.name_space, first.name, first.uid),
+    return refusals_.add(object_of("v1", "Pod", first.name_space, first.name, first.uid), key,
                          fmt::format("{}/{}", first.name_space, first.name), owner.error().message);
   }
   if (found == entries_.end() || !found->second.job.is_none()) {
@@ -144,7 +144,7 @@ void GangBook::form(const std::string& key, const Pod* gone, Time now) {
   Entry& entry = found->second;
   entry.absent = Time::never();
   // The needs and the number of pods are known once all are there.
-  if (!owner->is_complete) {
+  if (!owner->is_complete()) {
     owner->pods = entry.gang.owner().pods;
     owner->needs = entry.gang.owner().needs;
   }
@@ -206,6 +206,13 @@ const GangBook::Entry* GangBook::find(const std::string& key) const {
 const GangBook::Entry* GangBook::find(JobId job) const {
   const auto key = keys_.find(job);
   return key == keys_.end() ? nullptr : find(key->second);
+}
+
+void GangBook::each_pod(
+    const std::function<void(const std::string& key, const Pod& pod)>& sink) const {
+  for (const auto& [key, uids] : members_) {
+    for (const std::string& uid : uids) sink(key, *cluster_.pod(uid));
+  }
 }
 
 std::set<PodNeeds> GangBook::needs() const {

@@ -15,6 +15,7 @@
 #include "fairlead/pods/refusals.h"
 #include "fairlead/pods/work_queue.h"
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -87,6 +88,8 @@ class GangBook {
   const Entry* find(const std::string& key) const;
   const Entry* find(JobId job) const;
   const std::map<JobId, std::string>& keys() const { return keys_; }
+  // Calls `sink` with each pod of Fairlead and the key of its gang, which may be refused. O(pods).
+  void each_pod(const std::function<void(const std::string& key, const Pod& pod)>& sink) const;
   // Returns the node requirements of the gangs that can have a job.
   std::set<PodNeeds> needs() const;
 

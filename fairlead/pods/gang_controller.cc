@@ -357,7 +357,7 @@ bool GangController::has_node(const std::string& key) {
   const std::string why =
       level.empty() ? engine_cluster_.why_none(owner.needs)
                     : fmt::format("nodes have no level {}, see fairlead serve --levels", level);
-  if (refusals_.add(name, why)) recorder_.record(owner, "Refused", why);
+  if (refusals_.add(key, name, why)) recorder_.record(owner, "Refused", why);
   return false;
 }
 

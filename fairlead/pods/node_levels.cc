@@ -82,9 +82,6 @@ std::optional<Level> NodeLevels::level_of(std::string_view label) const {
   return static_cast<Level>(kRackLevel + (levels_.end() - found) - 1);
 }
 
-std::string NodeLevels::cluster_name() const {
-  if (levels_.size() < 2) return "kubernetes";
-  return fmt::format("kubernetes by {}", fmt::join(levels_, ", "));
-}
+std::string NodeLevels::text() const { return fmt::format("{}", fmt::join(levels_, ",")); }
 
 }  // namespace fairlead

@@ -32,8 +32,8 @@ class NodeLevels {
   FabricSpec fabric_of(std::span<const NodeSpec> nodes) const;
   // Returns the level of a label; nothing: nodes have no such level. O(labels).
   std::optional<Level> level_of(std::string_view label) const;
-  // Returns "kubernetes", with the labels of several levels: a saved state fits only a cluster of equal levels.
-  std::string cluster_name() const;
+  // Returns the labels of the levels, "zone,block,rack"; empty: racks alone.
+  std::string text() const;
 
  private:
   bool has_levels() const { return !levels_.empty(); }

@@ -42,8 +42,7 @@ TEST(NodeLevels, TheClusterHasTheLevelsAsSwitches) {
   const std::vector<NodeSpec> nodes = {{.name = "a", .gpu_type = "V", .gpus = 1, .rack = "z/b/r"},
                                        {.name = "b", .gpu_type = "V", .gpus = 1, .rack = "-/-/-"},
                                        {.name = "c", .gpu_type = "V", .gpus = 1, .rack = "z/b/s"}};
-  const auto cluster =
-      build_cluster(three_levels().cluster_name(), {}, nodes, three_levels().fabric_of(nodes));
+  const auto cluster = build_cluster("c", {}, nodes, three_levels().fabric_of(nodes));
   ASSERT_TRUE(cluster) << cluster.error().message;
   EXPECT_EQ(cluster->levels, (std::vector<std::string>{"rack", "block", "zone"}));
   EXPECT_EQ(cluster->racks.size(), 3U);

@@ -256,8 +256,8 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
     FL_TRY_ASSIGN(stated, stated_size(owner.name, first.group, pods, group_size));
     size = stated;
   }
-  owner.is_complete = found.all >= size;
-  if (owner.pod_gpus == 0 && (owner.is_complete || is_alone)) {
+  owner.absent = size - std::min(size, found.all);
+  if (owner.pod_gpus == 0 && (owner.is_complete() || is_alone)) {
     return input_error("its pods ask for no {}", kGpuResource);
   }
   owner.pod_gpus = std::max(owner.pod_gpus, 1U);

@@ -84,12 +84,13 @@ struct Owner {
   bool is_ours = false;        // Fairlead made the suspension
   bool is_held = false;        // its user holds it by annotation
   bool is_preemptible = true;  // it may be stopped once it runs
-  bool is_complete = true;     // all pods exist, as far as that can be known beforehand
+  std::uint32_t absent = 0;    // pods that do not exist yet, as far as that can be known beforehand
   bool is_bare = false;        // its pods have no controller: a deleted pod is not created again
   bool comes_again = true;     // its pods are known to be created again once they are stopped
   enum class State : std::uint8_t { kHere, kFinished, kFailed } state = State::kHere;
   std::string reason;  // the reason of kFailed
 
+  bool is_complete() const { return absent == 0; }
   bool is_held_by_user() const { return is_held || (is_suspended && !is_ours); }
 };
 

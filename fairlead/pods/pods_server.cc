@@ -189,7 +189,9 @@ class PodsServer : public RecordSink {
   Status make_policy() {
     FL_TRY_ASSIGN(made, make_live_policy(options_.policy, options_.seed));
     policy_ = std::move(made.policy);
-    label_ = {.policy = std::string(policy_->name()), .options = std::move(made.options)};
+    label_ = {.policy = std::string(policy_->name()),
+              .options = std::move(made.options),
+              .cluster = options_.levels.text()};
     return {};
   }
 

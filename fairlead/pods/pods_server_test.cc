@@ -194,6 +194,37 @@ TEST(PodsServer, PodsAndJobsThatWaitAreToldWhy) {
   EXPECT_EQ(std::ranges::count_if(json_at(events.body, {"items"}), is_waiting), 1);
 }
 
+TEST(PodsServer, PodsThatNoJobStandsForAreToldWhyWithinTenSeconds) {
+  Leaders leaders;
+  const std::map<std::string, std::string> trio = {{"fairlead.dev/gang", "trio"},
+                                                   {"fairlead.dev/gang-size", "3"}};
+  leaders.server.add_node({.name = "c", .gpus = 1});
+  leaders.server.add_job({.name_space = "dan", .name = "cpu", .gpus = 0});
+  leaders.server.add_job({.name_space = "dan", .name = "one", .pods = 0, .pod_annotations = trio});
+  leaders.server.add_job({.name_space = "dan", .name = "grown", .is_indexed = false});
+  const auto condition = [&](const std::string& part) {
+    std::string found;
+    const FakeAnswer pods = leaders.server.act("GET", "/api/v1/namespaces/dan/pods");
+    for (const Json& pod : json_at(pods.body, {"items"})) {
+      const bool is_bound = !text_at(pod, {"spec", "nodeName"}).empty();
+      if (!text_at(pod, {"metadata", "name"}).starts_with(part) || is_bound) continue;
+      const Json& one = item_at(pod, {"status", "conditions"}, "type", "PodScheduled");
+      found = text_at(one, {"message"});
+    }
+    return found;
+  };
+  leaders.server.at(Time{} + seconds(20), [&] {
+    EXPECT_EQ(condition("cpu"), "It is refused: its pods ask for no nvidia.com/gpu.");
+    EXPECT_EQ(condition("one"), "It waits: 2 of the pods of its gang do not exist yet.");
+    leaders.server.act("PATCH", "/apis/batch/v1/namespaces/dan/jobs/grown",
+                       {{"spec", {{"parallelism", 2}, {"completions", 2}}}});
+  });
+  ASSERT_TRUE(leaders.run(seconds(60), "fifo:skip=true"));
+  EXPECT_EQ(condition("grown"),
+            "Its gang runs without it. It gets a node when the gang starts again.");
+  EXPECT_FALSE(leaders.has_said("dan/grown lost its GPUs"));
+}
+
 TEST(PodsServer, HundredsOfGangsThatWaitAreToldWhyAFewASecond) {
   Leaders leaders;
   for (int i = 0; i < 400; ++i) {

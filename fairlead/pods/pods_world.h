@@ -92,6 +92,10 @@ class PodsWorld : public Backend, public RecordSink {
   const ObservedCluster& observed() const { return controller_.observed(); }
   // Returns why objects cannot be run as gangs, by "namespace/name".
   const std::map<std::string, std::string>& refused() const { return controller_.refusals().all(); }
+  // Returns the same by the key of the gang. O(refusals log).
+  std::map<std::string, std::string> refused_gangs() const {
+    return controller_.refusals().by_gang();
+  }
   // The same as in GangController.
   std::string shortage(JobId job) const { return controller_.shortage(job); }
   std::string missing(const std::string& name) const { return controller_.missing(name); }

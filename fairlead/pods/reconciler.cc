@@ -317,7 +317,7 @@ bool Reconciler::settle_hold(Look& look) {
   if (!tables_->jobs.is_here(job) || owner.state != Owner::State::kHere) return false;
   const bool is_leaving = std::ranges::any_of(
       look.gang().pods(), [](const auto& entry) { return entry.second.is_leaving; });
-  const bool lacks_pods = !owner.is_complete && !look.wish.runs && !is_leaving;
+  const bool lacks_pods = !owner.is_complete() && !look.wish.runs && !is_leaving;
   const bool is_missing = settle_missing(look);
   look.wish.is_held = owner.is_held_by_user() || lacks_pods || is_missing ||
                       has_failed_stop(look) || is_stuck(look);

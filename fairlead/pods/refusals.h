@@ -10,22 +10,23 @@
 
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace fairlead {
 
 class Refusals {
  public:
-  // Refuses the object `name` ("namespace/name"). Returns true if it was not refused for that reason before.
-  bool add(const std::string& name, const std::string& why) {
-    return std::exchange(why_[name], why) != why;
-  }
+  // Refuses the gang with the key `gang`, which the object `name` ("namespace/name") stands for. Returns true if it was not
+  // refused for that reason before.
+  bool add(const std::string& gang, const std::string& name, const std::string& why);
   // Does the same; if the reason is new, an explanation waits. `about`: apiVersion, kind and metadata of the object.
-  void add(const Json& about, const std::string& name, const std::string& why);
-  void remove(const std::string& name) { why_.erase(name); }
+  void add(const Json& about, const std::string& gang, const std::string& name,
+           const std::string& why);
+  void remove(const std::string& name);
   // Returns the reasons, by "namespace/name".
   const std::map<std::string, std::string>& all() const { return why_; }
+  // Returns the reasons, by the key of the gang. O(refusals log).
+  std::map<std::string, std::string> by_gang() const;
 
   struct Explanation {
     Json about;
@@ -35,7 +36,8 @@ class Refusals {
   std::vector<Explanation> take_unexplained();
 
  private:
-  std::map<std::string, std::string> why_;  // by "namespace/name"
+  std::map<std::string, std::string> why_;    // by "namespace/name"
+  std::map<std::string, std::string> gangs_;  // keys, by "namespace/name"
   std::vector<Json> unexplained_;
 };
 

@@ -69,9 +69,8 @@ Status fits(const SavedState& state, const RunLabel& label, const Cluster& clust
   if (!std::ranges::equal(of->gpu_types, cluster.type_names)) {
     return input_error("the saved state has other GPU types");
   }
-  if (of->cluster != cluster.name)
-    return input_error("the saved state is of the cluster {}, this is {}", of->cluster,
-                       cluster.name);
+  if (of->cluster != label.cluster)
+    return input_error("the saved state has other levels of nodes: {}", of->cluster);
   const std::string other = other_node(run, cluster);
   return other.empty() ? Status() : input_error("the saved state has other nodes: {}", other);
 }

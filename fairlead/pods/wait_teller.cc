@@ -11,7 +11,7 @@
 namespace fairlead {
 namespace {
 
-constexpr Duration kPatience = seconds(10);
+constexpr Duration kPatience = seconds(5);
 constexpr Duration kPause = seconds(60);  // between two tellings of one gang
 constexpr std::size_t kWrites = 10;       // a second
 
@@ -21,6 +21,10 @@ void WaitTeller::wake() {
   const Time now = door_.now();
   if (now < next_ || !world_.may_ask()) return;
   next_ = now + seconds(1);
+  tell_pods(now, tell_jobs(now));
+}
+
+std::size_t WaitTeller::tell_jobs(Time now) {
   std::vector<JobId> waiting(tables_.waiting.members().begin(), tables_.waiting.members().end());
   for (const auto& [job, until] : tables_.held_until)
     if (!world_.order_text(job).empty()) waiting.push_back(job);
@@ -38,6 +42,45 @@ void WaitTeller::wake() {
     told.next = now + kPause;
     writes += tell(job);
   }
+  return writes;
+}
+
+void WaitTeller::tell_pods(Time now, std::size_t writes) {
+  const std::map<std::string, std::string> refused = world_.refused_gangs();
+  std::map<std::string, ToldPod> told;
+  world_.observed().gangs().each_pod([&](const std::string& gang, const Pod& pod) {
+    const bool waits = pod.node.empty() && !pod.is_leaving && !pod.is_over() && !pod.is_gated;
+    if (!waits) return;
+    std::string why = why_alone(gang, refused);
+    if (why.empty()) return;
+    const auto before = told_pods_.find(pod.uid);
+    ToldPod& now_told = told[pod.uid];
+    now_told = before == told_pods_.end() ? ToldPod{.since = now} : before->second;
+    now_told.is_told = now_told.is_told && now_told.why == why;
+    now_told.why = std::move(why);
+    if (now_told.is_told || now < now_told.since + kPatience || writes >= kWrites) return;
+    now_told.is_told = true;
+    ++writes;
+    door_.call(unschedulable(pod, now_told.why, door_.unix_ms()));
+  });
+  told_pods_ = std::move(told);
+}
+
+// Returns why a pod of the gang waits although no job does; empty: the gang's job waits, or it will get its node.
+std::string WaitTeller::why_alone(const std::string& gang,
+                                  const std::map<std::string, std::string>& refused) const {
+  if (const auto why = refused.find(gang); why != refused.end())
+    return fmt::format("It is refused: {}.", why->second);
+  const GangBook::Entry* const entry = world_.observed().gangs().find(gang);
+  if (entry == nullptr) return {};
+  const bool runs = !entry->job.is_none() && tables_.jobs.has(entry->job) &&
+                    tables_.jobs.state[entry->job] == JobState::kRunning;
+  if (runs && !tables_.jobs.is_starting(entry->job))
+    return "Its gang runs without it. It gets a node when the gang starts again.";
+  const std::uint32_t absent = entry->gang.owner().absent;
+  if (runs || absent == 0) return {};
+  return fmt::format("It waits: {} of the pods of its gang {} not exist yet.", absent,
+                     absent == 1 ? "does" : "do");
 }
 
 std::size_t WaitTeller::tell(JobId job) {
