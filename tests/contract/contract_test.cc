@@ -200,7 +200,7 @@ class Pods : public Subject {
     door_ = server_.open();
     world_.emplace(*door_, PodsOptions());
     FL_CHECK(world_->sync(door_->now() + seconds(120)).has_value());
-    FL_CHECK(world_->nodes().size() == scene.cluster.nodes());
+    FL_CHECK(world_->make_cluster().value().nodes() == scene.cluster.nodes());
     world_->found(scene.cluster);  // none: none was placed
   }
   Backend& backend() override { return *world_; }
