@@ -525,7 +525,8 @@ bool GangController::handle(const KubeEvent& event) {
 }
 
 Time GangController::due() const {
-  Time first = std::min({calls_.due(), resting_.due(), reconciler_.due(), observed_.gangs().due()});
+  Time first = std::min(
+      {calls_.due(), resting_.due(), reconciler_.due(), order_.due(), observed_.gangs().due()});
   // An outgrown cluster comes to its end once nothing is on its way.
   if (engine_cluster_.ends_at() > door_.now() || is_quiet()) {
     first = std::min(first, engine_cluster_.ends_at());

@@ -1,10 +1,10 @@
 #include "fairlead/pods/gang_order.h"
 
-#include "fairlead/engine/idle_gpus.h"
 #include "fairlead/model/task_limits.h"
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 #include <utility>
 
 namespace fairlead {
@@ -15,30 +15,32 @@ class Machine {
  public:
   explicit Machine(const Tables& tables) : tables_(tables) {}
 
-  // REQUIRES: the tables have the job. O(1) for jobs of types that were looked at, O(nodes) for others and for limited jobs.
+  // REQUIRES: the tables have the job. O(nodes x needs) for the first of equal jobs.
   bool can_run(JobId job) {
-    const TaskLimits* const limits = tables_.jobs.limits;
-    if (limits != nullptr && limits->has(job)) return can_run_limited(job, *limits);
-    const TypeMask types = tables_.jobs.types[job];
-    const auto [found, is_new] = gpus_.try_emplace(types);
-    if (is_new) found->second = usable_gpus(tables_, types);
-    return found->second >= tables_.jobs.gpus[job];
+    const Jobs& jobs = tables_.jobs;
+    const std::uint32_t limit = jobs.limits == nullptr ? 0 : jobs.limits->kind_of(job);
+    const auto [found, is_new] = tasks_.try_emplace({jobs.types[job], jobs.task_gpus[job], limit});
+    if (is_new) found->second = tasks_for(job);
+    return found->second >= jobs.gpus[job] / jobs.task_gpus[job];
   }
 
  private:
-  bool can_run_limited(JobId job, const TaskLimits& limits) const {
-    const std::uint32_t task_gpus = tables_.jobs.task_gpus[job];
+  std::uint64_t tasks_for(JobId job) const {
+    const Jobs& jobs = tables_.jobs;
     std::uint64_t tasks = 0;
     for (const NodeId node : ids<NodeId>(tables_.cluster.nodes())) {
-      if ((tables_.jobs.types[job] & type_bit(tables_.cluster.node_type[node])) == 0) continue;
+      if ((jobs.types[job] & type_bit(tables_.cluster.node_type[node])) == 0) continue;
       const auto gpus = static_cast<std::uint32_t>(std::popcount(tables_.nodes[node].usable()));
-      tasks += std::min(gpus / task_gpus, limits.most_tasks(job, node));
+      const std::uint32_t by_gpus = gpus / jobs.task_gpus[job];
+      tasks +=
+          jobs.limits == nullptr ? by_gpus : std::min(by_gpus, jobs.limits->most_tasks(job, node));
     }
-    return tasks * task_gpus >= tables_.jobs.gpus[job];
+    return tasks;
   }
 
   const Tables& tables_;
-  std::map<TypeMask, std::uint64_t> gpus_;  // in service
+  // By types, GPUs of a task, and TaskLimits::kind_of().
+  std::map<std::tuple<TypeMask, std::uint32_t, std::uint32_t>, std::uint64_t> tasks_;
 };
 
 bool has_several(const std::vector<OrderedJob>& jobs) {
@@ -49,7 +51,6 @@ bool has_several(const std::vector<OrderedJob>& jobs) {
 }  // namespace
 
 Time GangOrder::due() const {
-  if (is_due_) return Time{};
   Time first = Time::never();
   for (const auto& [user, order] : orders_) first = std::min(first, order.due());
   return first;
@@ -61,13 +62,16 @@ const StartBlock* GangOrder::block_of(JobId job) const {
 }
 
 std::set<std::string> GangOrder::update(Time now, const Tables& tables, const IsHeld& is_held) {
-  if (due() > now) return {};
+  if (!is_due_ && due() > now) return {};
   is_due_ = false;
   std::map<JobId, StartBlock> before = std::exchange(blocked_, {});
   Ordered all = ordered(tables, is_held);
   std::erase_if(all, [](const auto& entry) { return !has_several(entry.second); });
   std::erase_if(orders_, [&](const auto& entry) { return !all.contains(entry.first); });
+  Machine machine(tables);
   for (auto& [user, jobs] : all) {
+    for (OrderedJob& job : jobs)
+      job.can_run = !tables.jobs.has(job.job) || machine.can_run(job.job);
     UserOrder& order = orders_[user];
     order.update(now, std::move(jobs), 0, tables);
     blocked_.insert(order.blocked().begin(), order.blocked().end());
@@ -87,12 +91,10 @@ std::set<std::string> GangOrder::update(Time now, const Tables& tables, const Is
 // A gang that cannot be stopped where it is neither takes part nor keeps others from GPUs.
 GangOrder::Ordered GangOrder::ordered(const Tables& tables, const IsHeld& is_held) const {
   Ordered all;
-  Machine machine(tables);
   for (const auto& [key, entry] : gangs_.all()) {
     const JobId job = entry.job;
     if (job.is_none() || !entry.is_whole_and_here() || is_held(key)) continue;
-    const bool is_known = tables.jobs.has(job);
-    if (is_known && !tables.jobs.is_here(job)) continue;
+    if (tables.jobs.has(job) && !tables.jobs.is_here(job)) continue;
     const OrderedJob::State state = state_in_order(tables, job);
     if (state == OrderedJob::State::kRuns && entry.gang.is_pinned()) continue;
     const Owner& owner = entry.gang.owner();
@@ -102,7 +104,6 @@ GangOrder::Ordered GangOrder::ordered(const Tables& tables, const IsHeld& is_hel
          .priority = priority.value,
          .gpus = owner.pods * owner.pod_gpus,
          .state = state,
-         .can_run = !is_known || machine.can_run(job),
          .preempts = priority.preempts});
   }
   return all;

@@ -27,6 +27,13 @@ std::string_view unknown_need(const Json& pod_spec) {
   return json_at(pod_spec, {"resourceClaims"}).empty() ? "" : "resourceClaims";
 }
 
+bool has_liveness_probe(const Json& pod_spec) {
+  const Json& containers = json_at(pod_spec, {"containers"});
+  return std::any_of(containers.begin(), containers.end(), [](const Json& container) {
+    return json_at(container, {"livenessProbe"}).is_object();
+  });
+}
+
 }  // namespace
 
 Result<PodNeeds> parse_pod_needs(const Json& pod_spec) {
@@ -42,6 +49,8 @@ Result<PodNeeds> needs_of_pod(const Json& pod_spec) {
   }
   FL_TRY_ASSIGN(rules, parse_node_rules(pod_spec));
   Resources requests = pod_requests(pod_spec);
+  if (requests.contains(kSlotResource) && has_liveness_probe(pod_spec))
+    return input_error("its pods have a livenessProbe, which fails while they are frozen");
   // Nodes with devices are often reserved by a taint with the resource's name. The API server adds the
   // toleration to pods that request the resource (ExtendedResourceToleration), but not to their templates.
   for (const auto& [name, amount] : requests) {

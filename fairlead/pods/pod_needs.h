@@ -16,7 +16,7 @@ struct PodNeeds {
 };
 
 // Parses the needs of a pod. Error, in words for its user: an unsupported need (the place of other pods,
-// a device by claim, a node by its name).
+// a device by claim, a node by its name), or slots with a livenessProbe.
 Result<PodNeeds> parse_pod_needs(const Json& pod_spec);
 // The same for an existing pod, which may have its node already.
 Result<PodNeeds> needs_of_pod(const Json& pod_spec);

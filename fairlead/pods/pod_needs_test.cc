@@ -27,6 +27,17 @@ TEST(PodNeeds, WhatIsNotLookedAtIsRefusedByName) {
   }
 }
 
+TEST(PodNeeds, AProbeThatAFrozenPodFailsIsRefusedBesideSlots) {
+  const auto spec = [](const char* resource) {
+    return std::string(R"({"containers": [{"livenessProbe": {"httpGet": {"port": 80}},
+        "resources": {"limits": {")") +
+           resource + R"(": 1}}}]})";
+  };
+  EXPECT_EQ(refusal(spec("fairlead.dev/gpu-slot").c_str()),
+            "its pods have a livenessProbe, which fails while they are frozen");
+  EXPECT_EQ(refusal(spec("nvidia.com/gpu").c_str()), "");
+}
+
 TEST(PodNeeds, PreferencesAreNoNeeds) {
   EXPECT_EQ(refusal(R"({"affinity": {
       "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{}]},

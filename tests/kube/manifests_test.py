@@ -45,6 +45,8 @@ def main():
         return 77
     found = list(differences(helm, "base"))
     found += list(differences(helm, "agent", "--set", "agent.enabled=true"))
+    found += list(differences(helm, "network", "--set", "networkPolicy.enabled=true"))
+    found += list(differences(helm, "monitor", "--set", "monitor.enabled=true"))
     found += list(differences(helm, "slots", "--set", "agent.enabled=true,agent.slotsPerGpu=2"))
     tickets = output(
         helm, "template", "fairlead", os.path.join(DEPLOY, "helm", "fairlead"),
@@ -60,6 +62,19 @@ def main():
     args = objects(agent)[("DaemonSet", "fairlead-agent")]["spec"]["template"]["spec"]["containers"][0]["args"]
     if args[1:] != ["--node=$(NODE)", "--namespace=gpus", "--slots-per-gpu=3"]:
         found.append(f"the agent is started with {args}")
+    levels = output(
+        helm, "template", "fairlead", os.path.join(DEPLOY, "helm", "fairlead"), "--set", "levels={zone,rack}",
+    )
+    args = objects(levels)[("Deployment", "fairlead")]["spec"]["template"]["spec"]["containers"][0]["args"]
+    if "--levels=zone,rack" not in args:
+        found.append(f"with levels, the scheduler is started with {args}")
+    for wrong in ("replicas=none", "priorityScope=all", "agent.slots=2"):
+        told = subprocess.run(
+            [helm, "template", "fairlead", os.path.join(DEPLOY, "helm", "fairlead"), "--set", wrong],
+            capture_output=True, text=True,
+        )
+        if told.returncode == 0:
+            found.append(f"the chart takes {wrong}")
     for line in found:
         print(line)
     return 1 if found else 0
