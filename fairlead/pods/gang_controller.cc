@@ -179,20 +179,20 @@ void GangController::settle_all(Time now) {
 
 void GangController::settle_gangs(Time now) {
   for (const std::string& key : queue_.take_gangs()) {
-    order_.touch();
-    if (observed_.gangs().find(key) == nullptr) continue;
-    if (reports_.has_gang(key)) {
-      queue_.add_gang(key);
-    } else {
-      settle(key, now);
+    if (observed_.gangs().find(key) != nullptr) {
+      if (reports_.has_gang(key)) {
+        queue_.add_gang(key);
+      } else {
+        settle(key, now);
+      }
     }
+    order_.look_at(key, reconciler_.of(key).is_held);
   }
 }
 
 // A new gang that must have no GPUs arrives held.
 void GangController::settle_order() {
-  const auto is_held = [this](const std::string& key) { return reconciler_.of(key).is_held; };
-  for (const std::string& key : order_.update(door_.now(), *tables_, is_held)) {
+  for (const std::string& key : order_.update(door_.now(), *tables_)) {
     const JobId job = observed_.gangs().find(key)->job;
     if (!tables_->jobs.has(job) && order_.block_of(job) != nullptr)
       reports_.add_gang(key, {.kind = EventKind::kHeld, .job = job});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -43,16 +44,39 @@ class Machine {
   std::map<std::tuple<TypeMask, std::uint32_t, std::uint32_t>, std::uint64_t> tasks_;
 };
 
-bool has_several(const std::vector<OrderedJob>& jobs) {
-  return std::ranges::any_of(
-      jobs, [&](const OrderedJob& job) { return job.priority != jobs.front().priority; });
-}
-
 }  // namespace
+
+void GangOrder::look_at(const std::string& key, bool is_held) {
+  const GangBook::Entry* const entry = gangs_.find(key);
+  std::optional<Seen> now;
+  if (entry != nullptr && entry->is_here) {
+    now = {.priority = classes_.of(entry->gang.owner()),
+           .takes_part = entry->is_whole_and_here() && !is_held,
+           .is_pinned = entry->gang.is_pinned()};
+  }
+  if (const auto known = user_of_.find(key); known != user_of_.end()) {
+    User& user = users_.at(known->second);
+    const Seen before = user.gangs.at(key);
+    if (now == before) return;
+    if (--user.values.at(before.priority.value) == 0) user.values.erase(before.priority.value);
+    user.gangs.erase(key);
+    if (user.gangs.empty() && !now) users_.erase(known->second);
+    user_of_.erase(known);
+    is_due_ = true;
+  }
+  if (!now) return;
+  const std::string name =
+      scope_ == PriorityScope::kUser ? entry->gang.owner().name_space : std::string();
+  User& user = users_[name];
+  ++user.values[now->priority.value];
+  user.gangs[key] = *now;
+  user_of_[key] = name;
+  is_due_ = true;
+}
 
 Time GangOrder::due() const {
   Time first = Time::never();
-  for (const auto& [user, order] : orders_) first = std::min(first, order.due());
+  for (const auto& [name, user] : users_) first = std::min(first, user.order.due());
   return first;
 }
 
@@ -61,20 +85,21 @@ const StartBlock* GangOrder::block_of(JobId job) const {
   return found == blocked_.end() ? nullptr : &found->second;
 }
 
-std::set<std::string> GangOrder::update(Time now, const Tables& tables, const IsHeld& is_held) {
+std::set<std::string> GangOrder::update(Time now, const Tables& tables) {
   if (!is_due_ && due() > now) return {};
   is_due_ = false;
-  std::map<JobId, StartBlock> before = std::exchange(blocked_, {});
-  Ordered all = ordered(tables, is_held);
-  std::erase_if(all, [](const auto& entry) { return !has_several(entry.second); });
-  std::erase_if(orders_, [&](const auto& entry) { return !all.contains(entry.first); });
+  const std::map<JobId, StartBlock> before = std::exchange(blocked_, {});
   Machine machine(tables);
-  for (auto& [user, jobs] : all) {
+  for (auto& [name, user] : users_) {
+    if (user.values.size() < 2) {
+      user.order = {};
+      continue;
+    }
+    std::vector<OrderedJob> jobs = ordered(user, tables);
     for (OrderedJob& job : jobs)
       job.can_run = !tables.jobs.has(job.job) || machine.can_run(job.job);
-    UserOrder& order = orders_[user];
-    order.update(now, std::move(jobs), 0, tables);
-    blocked_.insert(order.blocked().begin(), order.blocked().end());
+    user.order.update(now, std::move(jobs), 0, tables);
+    blocked_.insert(user.order.blocked().begin(), user.order.blocked().end());
   }
   std::set<std::string> changed;
   const auto add = [&](const auto& some, const auto& others) {
@@ -89,24 +114,23 @@ std::set<std::string> GangOrder::update(Time now, const Tables& tables, const Is
 }
 
 // A gang that cannot be stopped where it is neither takes part nor keeps others from GPUs.
-GangOrder::Ordered GangOrder::ordered(const Tables& tables, const IsHeld& is_held) const {
-  Ordered all;
-  for (const auto& [key, entry] : gangs_.all()) {
+std::vector<OrderedJob> GangOrder::ordered(const User& user, const Tables& tables) const {
+  std::vector<OrderedJob> jobs;
+  for (const auto& [key, seen] : user.gangs) {
+    const GangBook::Entry& entry = *gangs_.find(key);
     const JobId job = entry.job;
-    if (job.is_none() || !entry.is_whole_and_here() || is_held(key)) continue;
+    if (!seen.takes_part || job.is_none()) continue;
     if (tables.jobs.has(job) && !tables.jobs.is_here(job)) continue;
     const OrderedJob::State state = state_in_order(tables, job);
-    if (state == OrderedJob::State::kRuns && entry.gang.is_pinned()) continue;
+    if (state == OrderedJob::State::kRuns && seen.is_pinned) continue;
     const Owner& owner = entry.gang.owner();
-    const GangPriority priority = classes_.of(owner);
-    all[scope_ == PriorityScope::kUser ? owner.name_space : ""].push_back(
-        {.job = job,
-         .priority = priority.value,
-         .gpus = owner.pods * owner.pod_gpus,
-         .state = state,
-         .preempts = priority.preempts});
+    jobs.push_back({.job = job,
+                    .priority = seen.priority.value,
+                    .gpus = owner.pods * owner.pod_gpus,
+                    .state = state,
+                    .preempts = seen.priority.preempts});
   }
-  return all;
+  return jobs;
 }
 
 }  // namespace fairlead

@@ -9,7 +9,6 @@
 #include "fairlead/pods/priority_classes.h"
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -28,28 +27,40 @@ class GangOrder {
   GangOrder(const GangBook& gangs, const PriorityClasses& classes, PriorityScope scope)
       : gangs_(gangs), classes_(classes), scope_(scope) {}
 
-  // Called after a change of a gang or a class, and after each record.
+  // Called after a gang, or the classes, may have changed. `is_held`: the gang must have no GPUs for another cause.
+  // O(pods of the gang).
+  void look_at(const std::string& key, bool is_held);
+  // Called after each record.
   void touch() { is_due_ = true; }
-  // Returns when update() is due without a touch; Time::never(): it is not.
+  // Returns when update() is due without a change; Time::never(): it is not.
   Time due() const;
   // Finds the gangs that must have no GPUs now, and returns the keys of those for which that has changed. Does nothing before
-  // a touch or due(). `is_held`: returns true if a gang must have none for another cause. O(gangs log), and
-  // UserOrder::update() for users with several priorities.
-  using IsHeld = std::function<bool(const std::string& key)>;
-  std::set<std::string> update(Time now, const Tables& tables, const IsHeld& is_held);
+  // a change or due(). O(users), and O(gangs log) and UserOrder::update() of each user with several priorities.
+  std::set<std::string> update(Time now, const Tables& tables);
   // Returns the cause; null: the order does not keep the job from GPUs.
   const StartBlock* block_of(JobId job) const;
 
  private:
-  using Ordered = std::map<std::string, std::vector<OrderedJob>>;  // by user; "": all users
-  Ordered ordered(const Tables& tables, const IsHeld& is_held) const;
+  struct Seen {
+    GangPriority priority;
+    bool takes_part = false;  // it exists as a whole, and is not held
+    bool is_pinned = false;   // it must not be stopped
+    friend bool operator==(const Seen&, const Seen&) = default;
+  };
+  struct User {
+    std::map<std::string, Seen> gangs{};           // by key
+    std::map<std::int64_t, std::size_t> values{};  // numbers of gangs, by priority
+    UserOrder order{};
+  };
+
+  std::vector<OrderedJob> ordered(const User& user, const Tables& tables) const;
 
   const GangBook& gangs_;
   const PriorityClasses& classes_;
   const PriorityScope scope_;
   bool is_due_ = true;
-  std::map<std::string, UserOrder>
-      orders_;  // keys as in Ordered; only users with several priorities
+  std::map<std::string, User> users_;           // by namespace; "": all users
+  std::map<std::string, std::string> user_of_;  // by the key of a gang
   std::map<JobId, StartBlock> blocked_;
 };
 

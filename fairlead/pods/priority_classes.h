@@ -13,6 +13,7 @@ namespace fairlead {
 struct GangPriority {
   std::int64_t value = 0;  // the higher, the sooner
   bool preempts = true;    // not with preemptionPolicy Never
+  friend bool operator==(const GangPriority&, const GangPriority&) = default;
 };
 
 class PriorityClasses {

@@ -215,6 +215,8 @@ std::vector<Event> Reconciler::settle_node(NodeId node) const {
 Settlement Reconciler::settle(const std::string& key, Time now) {
   Look look{key, *gangs_.find(key), assignments_[key], now};
   settle_beyond(look);
+  // Else its time limit would stay due.
+  if (!look.entry.is_here || look.owner().state != Owner::State::kHere) missing_.forget(key);
   if (look.entry.job.is_none()) {
     look.out.is_new_job = look.entry.is_whole_and_here() && !settle_missing(look);
   } else if (!settle_end(look) && !settle_hold(look) && !settle_shape(look)) {
