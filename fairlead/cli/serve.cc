@@ -178,18 +178,7 @@ void report_missing_limits(const RealIo& io) {
              fmt::join(missing, ", "));
 }
 
-Status serve(const CLI::App& app, const Flags& flags) {
-  if (flags.backend == "kubernetes") {
-    const KubernetesFlags cluster{.context = flags.context,
-                                  .name_space = flags.name_space,
-                                  .policy = flags.policy,
-                                  .rack_labels = flags.rack_labels,
-                                  .levels = flags.levels,
-                                  .priority_scope = flags.priority_scope,
-                                  .seed = flags.seed,
-                                  .http = flags.http};
-    return flags.uninstall ? leave_kubernetes(cluster) : serve_kubernetes(cluster);
-  }
+Status serve_locally(const CLI::App& app, const Flags& flags) {
   FL_TRY_ASSIGN(port, port_of(flags.http));
   if (flags.install) return install(app, flags);
   if (flags.uninstall) return uninstall_service();
@@ -235,6 +224,23 @@ Status serve(const CLI::App& app, const Flags& flags) {
   fmt::print("fairlead: stopped; jobs run on\n");
   return {};
 }
+
+Status serve(const CLI::App& app, const Flags& flags) {
+  if (flags.backend == "local") return serve_locally(app, flags);
+  const KubernetesFlags cluster{.context = flags.context,
+                                .name_space = flags.name_space,
+                                .policy = flags.policy,
+                                .rack_labels = flags.rack_labels,
+                                .levels = flags.levels,
+                                .priority_scope = flags.priority_scope,
+                                .seed = flags.seed,
+                                .http = flags.http};
+  return flags.uninstall ? leave_kubernetes(cluster) : serve_kubernetes(cluster);
+}
+
+constexpr const char* kUninstallHelp =
+    "stop that service and remove it; jobs run on. On Kubernetes: resume the jobs that a scheduler "
+    "suspended, once none leads";
 
 // Adds the options of --backend kubernetes.
 void add_cluster_options(CLI::App& app, Flags& flags) {
@@ -327,10 +333,7 @@ Command add_serve(CLI::App& root) {
                 "start the jobs' Python processes without the hook that counts optimizer steps");
   auto* install = app->add_flag("--install", flags->install,
                                 "make it a service of systemd, with these flags, and start it");
-  app->add_flag("--uninstall", flags->uninstall,
-                "stop that service and remove it; jobs run on. On Kubernetes: resume the jobs that "
-                "a scheduler suspended, once none leads")
-      ->excludes(install);
+  app->add_flag("--uninstall", flags->uninstall, kUninstallHelp)->excludes(install);
   app->footer(std::string(kHelp));
   return {app, [app, flags] {
             if (flags->policy.empty()) {
