@@ -21,6 +21,11 @@ namespace {
 constexpr Duration kCensusLimit = seconds(60);
 constexpr Duration kLeaveLimit = seconds(120);
 
+Result<NodeLevels> levels_of(const KubernetesFlags& flags) {
+  if (!flags.levels.empty()) return NodeLevels::of_levels(flags.levels);
+  return flags.rack_labels.empty() ? NodeLevels() : NodeLevels::of_racks(flags.rack_labels);
+}
+
 KubeEvent answer_to(CurlDoor& door, const std::string& path) {
   const CallId call = door.call({"GET", path});
   for (;;) {
@@ -118,15 +123,6 @@ Status why_on_kubernetes(const SchedulerFlags& flags, const std::string& job) {
   return {};
 }
 
-namespace {
-
-Result<NodeLevels> levels_of(const KubernetesFlags& flags) {
-  if (!flags.levels.empty()) return NodeLevels::of_levels(flags.levels);
-  return flags.rack_labels.empty() ? NodeLevels() : NodeLevels::of_racks(flags.rack_labels);
-}
-
-}  // namespace
-
 Status serve_kubernetes(const KubernetesFlags& flags) {
   FL_TRY_ASSIGN(levels, levels_of(flags));
   FL_TRY_ASSIGN(cluster, open_cluster(flags.context));
@@ -143,21 +139,22 @@ Status serve_kubernetes(const KubernetesFlags& flags) {
     std::fflush(stdout);
   };
   say(fmt::format("schedules by the API server at {}", cluster.server));
-  return serve_pods(*cluster.door,
-                    {.policy = flags.policy,
-                     .seed = flags.seed,
-                     .name_space = flags.name_space,
-                     .identity = fmt::format("{}_{:016x}", host.data(), cluster.door->random()),
-                     .levels = std::move(levels),
-                     .priority_scope = flags.priority_scope == "cluster" ? PriorityScope::kCluster
-                                                                         : PriorityScope::kUser,
-                     .http = http.get(),
-                     .stopwatch =
-                         [] {
-                           const auto now = std::chrono::steady_clock::now().time_since_epoch();
-                           return std::chrono::duration<double>(now).count();
-                         }},
-                    say);
+  return serve_pods(
+      *cluster.door,
+      {.policy = flags.policy,
+       .seed = flags.seed,
+       .world = {.name_space = flags.name_space,
+                 .levels = std::move(levels),
+                 .priority_scope = flags.priority_scope == "cluster" ? PriorityScope::kCluster
+                                                                     : PriorityScope::kUser},
+       .identity = fmt::format("{}_{:016x}", host.data(), cluster.door->random()),
+       .http = http.get(),
+       .stopwatch =
+           [] {
+             const auto now = std::chrono::steady_clock::now().time_since_epoch();
+             return std::chrono::duration<double>(now).count();
+           }},
+      say);
 }
 
 Status leave_kubernetes(const KubernetesFlags& flags) {

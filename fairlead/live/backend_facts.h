@@ -51,7 +51,7 @@ class BackendFacts {
     // Its limits on the machine; 0: none. Memory in 10^6 bytes, processors in thousandths.
     std::uint32_t memory_mb = 0;
     std::uint32_t cpu_milli = 0;
-    std::string_view priority = "normal";  // among its user's jobs
+    std::string_view priority = "normal";  // its name, among its user's jobs
     std::string_view notify = "never";     // the ends that start a notification
     Duration idle;  // time for which it has left all of its GPUs idle; zero: unknown, or not long
     std::optional<Progress> progress{};

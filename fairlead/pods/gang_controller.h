@@ -13,6 +13,7 @@
 #include "fairlead/pods/gang_order.h"
 #include "fairlead/pods/gang_speeds.h"
 #include "fairlead/pods/observed_cluster.h"
+#include "fairlead/pods/pods_options.h"
 #include "fairlead/pods/reconciler.h"
 #include "fairlead/pods/reports.h"
 
@@ -25,13 +26,6 @@
 #include <utility>
 
 namespace fairlead {
-
-struct PodsOptions {
-  // Namespace of the ConfigMap `fairlead`. Its `tickets` has a line "NAMESPACE: N" for each namespace with N not 1.
-  std::string name_space = "fairlead";
-  NodeLevels levels{};
-  PriorityScope priority_scope = PriorityScope::kUser;
-};
 
 class GangController {
  public:

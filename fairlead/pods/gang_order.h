@@ -6,6 +6,7 @@
 
 #include "fairlead/engine/user_order.h"
 #include "fairlead/pods/gang_book.h"
+#include "fairlead/pods/pods_options.h"
 #include "fairlead/pods/priority_classes.h"
 
 #include <cstdint>
@@ -15,11 +16,6 @@
 #include <vector>
 
 namespace fairlead {
-
-enum class PriorityScope : std::uint8_t {
-  kUser,     // a priority counts among the gangs of one namespace
-  kCluster,  // among all gangs
-};
 
 class GangOrder {
  public:

@@ -70,8 +70,8 @@ class PodsServer : public RecordSink {
       : door_(door, [this](const KubeEvent& event) { say_what_is_forbidden(event); }),
         options_(options),
         say_(say),
-        lease_(door_, {.name_space = options.name_space, .identity = options.identity}),
-        state_(door_, options.name_space),
+        lease_(door_, {.name_space = options.world.name_space, .identity = options.identity}),
+        state_(door_, options.world.name_space),
         outlook_(door_, lease_, options.identity, options.policy) {
     if (options_.http != nullptr) {
       options_.http->set_answer(
@@ -96,7 +96,7 @@ class PodsServer : public RecordSink {
   // Schedules until its world ends. Returns true if another world must follow.
   Result<bool> run_world(bool is_first) {
     forget_world();
-    world_.emplace(door_, world_options(), &lease_);
+    world_.emplace(door_, options_.world, &lease_);
     world_->add(state_);
     if (options_.http != nullptr) world_->add(*options_.http);
     world_->tell_bound([this](Duration after) { outlook_.on_bound(after); });
@@ -146,12 +146,6 @@ class PodsServer : public RecordSink {
  private:
   const Tables& tables() const { return engine_->tables(); }
 
-  PodsOptions world_options() const {
-    return {.name_space = options_.name_space,
-            .levels = options_.levels,
-            .priority_scope = options_.priority_scope};
-  }
-
   EngineOptions engine_options() const {
     EngineOptions engine = live_engine_options(options_.seed);
     engine.starts_max = std::numeric_limits<std::uint32_t>::max();  // only its user ends a Job
@@ -191,7 +185,7 @@ class PodsServer : public RecordSink {
     policy_ = std::move(made.policy);
     label_ = {.policy = std::string(policy_->name()),
               .options = std::move(made.options),
-              .cluster = options_.levels.text()};
+              .cluster = options_.world.levels.text()};
     return {};
   }
 

@@ -3,9 +3,8 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/kube/door.h"
-#include "fairlead/pods/gang_order.h"
 #include "fairlead/pods/http_listener.h"
-#include "fairlead/pods/node_levels.h"
+#include "fairlead/pods/pods_options.h"
 
 #include <cstdint>
 #include <functional>
@@ -17,10 +16,8 @@ namespace fairlead {
 struct PodsServeOptions {
   std::string policy = "fairlead";  // name and options
   std::uint64_t seed = 0;
-  std::string name_space = "fairlead";  // namespace of its Lease and its ConfigMap
-  std::string identity;                 // unique to this process
-  NodeLevels levels{};
-  PriorityScope priority_scope = PriorityScope::kUser;
+  PodsOptions world{};
+  std::string identity;  // unique to this process
 
   // Listener of the status endpoint (pods/outlook.h); null: there is none. It must outlive the call.
   HttpPort* http = nullptr;

@@ -29,11 +29,15 @@ class Resumer {
   Resumer(KubeDoor& door, const LeaseSettings& lease)
       : door_(door),
         lease_(door, lease),
+        lead_limit_{2 * lease.length.ms},
         owners_(door, owner_kinds(), [](const OwnerKind&, const ReflectedChange&) {}) {}
 
   Result<std::vector<std::string>> run(Time until) {
+    const Time lead_until = std::min(until, door_.now() + lead_limit_);
+    bool has_led = false;
     while (!lease_.is_leader(door_.now()) || !owners_.is_synced() || send() || !calls_.empty()) {
-      if (door_.now() >= until) return late();
+      has_led = has_led || lease_.is_leader(door_.now());
+      if (door_.now() >= (has_led ? until : lead_until)) return late();
       if (!step(until)) return run_error("asked to leave");
     }
     lease_.release();
@@ -97,6 +101,7 @@ class Resumer {
 
   KubeDoor& door_;
   Lease lease_;
+  const Duration lead_limit_;  // by then, the Lease of a scheduler that is gone is free
   WatchedKinds owners_;
   std::map<CallId, Owner> calls_;
   std::set<std::string> asked_;  // uids of owners with a call

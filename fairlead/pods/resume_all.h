@@ -11,7 +11,8 @@
 namespace fairlead {
 
 // Leads in place of a scheduler, resumes each suspended owner with the mark of Fairlead, and removes the mark. Returns their
-// names, "namespace/name". Errors: another process leads; the API server did not report or resume all of them until `until`.
+// names, "namespace/name". Errors: another process leads, and keeps its Lease for twice its length; the API server did not
+// report or resume all of them until `until`.
 Result<std::vector<std::string>> resume_all(KubeDoor& door, const LeaseSettings& lease, Time until);
 
 }  // namespace fairlead

@@ -53,5 +53,19 @@ TEST_F(ResumeAllTest, WhileASchedulerLeadsNothingIsResumed) {
   EXPECT_EQ(names.error().message, "second leads; scale its Deployment to 0 first");
 }
 
+TEST_F(ResumeAllTest, ALeaseThatIsRenewedEndsTheWaitEarly) {
+  Scheduler live(server_, "gang-stride:quantum_s=20", "second");
+  live.run_for(seconds(30));
+  const Time start = server_.now();
+  for (int i = 1; i <= 60; ++i) {
+    server_.at(start + seconds(5 * i), [&, i] {
+      server_.act("PATCH", "/apis/coordination.k8s.io/v1/namespaces/fairlead/leases/fairlead",
+                  {{"spec", {{"renewTime", fmt::format("2026-01-01T01:00:00.{:06}Z", i)}}}});
+    });
+  }
+  EXPECT_FALSE(resume(seconds(300)));
+  EXPECT_LE(server_.now(), start + seconds(35));
+}
+
 }  // namespace
 }  // namespace fairlead

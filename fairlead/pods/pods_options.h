@@ -1,0 +1,25 @@
+// The options of a scheduler of pods, apart from its policy.
+#pragma once
+
+#include "fairlead/pods/node_levels.h"
+
+#include <cstdint>
+#include <string>
+
+namespace fairlead {
+
+// The gangs among which priority classes count (pods/gang_order.h).
+enum class PriorityScope : std::uint8_t {
+  kUser,     // those of one namespace
+  kCluster,  // all
+};
+
+struct PodsOptions {
+  // Namespace of the Lease, the saved state, and the ConfigMap `fairlead`. The map's `tickets` has a line "NAMESPACE: N" for
+  // each namespace with N not 1.
+  std::string name_space = "fairlead";
+  NodeLevels levels{};
+  PriorityScope priority_scope = PriorityScope::kUser;
+};
+
+}  // namespace fairlead
