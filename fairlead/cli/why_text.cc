@@ -87,7 +87,7 @@ std::string note_text(const Note& note) {
                                hours < 0 ? "ahead of" : "behind");
           },
           [](const note::Rank& rank) {
-            return fmt::format("{} of all jobs have as much work left",
+            return fmt::format("its value for early finishes is {} of the largest",
                                percent_text(rank.rank.value()));
           },
           [](const auto&) { return std::string(); },

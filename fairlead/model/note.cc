@@ -24,7 +24,7 @@ constexpr std::array<NoteInfo, kNoteKinds> kNotes = {{
      "GPU-seconds saved, net of the cost to all jobs"},
     {"made_room", "job that was stopped", 1, "the job for which it was stopped"},
     {"debt", "user", 1e3, "GPU-seconds by which the user is behind its due; below 0: ahead"},
-    {"rank", "job", 1e6, "fraction of all jobs with at least as much work left"},
+    {"rank", "job", 1e6, "value of a step for early finishes, in fractions of the largest"},
 }};
 
 // Copies the columns of a note.

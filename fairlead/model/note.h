@@ -152,7 +152,7 @@ struct Debt {
 
 struct Rank {
   JobId job;
-  Millionths rank;  // fraction of jobs with at least as much work left
+  Millionths rank;  // value of a step for early finishes, in fractions of the largest
   static void columns(auto& self, auto& visit) {
     visit.job(self.job);
     visit.value(self.rank);

@@ -215,7 +215,7 @@ TEST(Fairlead, RestartsAreNotChargedToTheirUsers) {
 }
 
 // Returns the start of a job that arrives in the middle of a round, when the endless jobs of ann have all GPUs.
-Time start_of(Duration work, const char* user, std::string_view policy = "fairlead:critical=1") {
+Time start_of(Duration work, const char* user, std::string_view policy = "fairlead") {
   World world{.cluster = "1xV100:2", .until = Time{hours(1).ms}};
   for (int job = 0; job < 2; ++job) world.jobs.push_back({.work = kEndless, .user = "ann"});
   world.jobs.push_back({.submit = Time{90'000}, .work = work, .user = user});
@@ -251,7 +251,7 @@ TEST(Fairlead, AUserWithoutGpusKeepsWaitingIfItsGangIsLargerThanItsShare) {
 }
 
 TEST(Fairlead, WithoutSharesEveryJobInterruptsARound) {
-  EXPECT_EQ(start_of(hours(2), "ann", "fairlead:window_s=inf,critical=1"), Time{90'000});
+  EXPECT_EQ(start_of(hours(2), "ann", "fairlead:window_s=inf"), Time{90'000});
 }
 
 // Copies on four nodes of one GPU.
@@ -286,7 +286,7 @@ TEST(FairleadCopies, AreAsManyAsEachSaveMoreThanItTakesToBeginAnew) {
 // it would be 40 and 60 s.
 TEST(FairleadCopies, OfTheShortJobComeBeforeTheGangOfTheLongOne) {
   const World world = four_nodes({{.work = seconds(160)}, {.work = seconds(80)}});
-  const Outcome outcome = run(world, "fairlead:copies=0,switch_s=0,critical=1,round_s=10");
+  const Outcome outcome = run(world, "fairlead:copies=0,switch_s=0,round_s=10");
   EXPECT_EQ(outcome.jobs[1].finish, Time{20'000});
   EXPECT_EQ(outcome.jobs[0].finish, Time{60'000});
 }
@@ -374,7 +374,7 @@ TEST(Fairlead, AResidentJobMovesToAGpuThatStandsIdle) {
   world.jobs.push_back({.gpus = 1, .work = seconds(1200)});
   world.jobs.push_back({.submit = Time{60'000}, .gpus = 1, .work = hours(1)});
   GrantedGpus sink;
-  const Outcome outcome = run(world, policy_named("fairlead:resident=true,critical=1"), {}, &sink);
+  const Outcome outcome = run(world, policy_named("fairlead:resident=true"), {}, &sink);
   EXPECT_EQ(sink.of[JobId(0)], (std::vector<std::uint64_t>{2, 1}));
   EXPECT_EQ(outcome.problems, std::vector<std::string>{});
 }

@@ -87,7 +87,7 @@ TEST(Pinned, KeepNoOtherJobFromRunningWhileTheirGpusAreDown) {
 // The first job leaves the V100 after 100 s. If the other one moves there from a K80 of about half the speed, it loses
 // 100 s of training: the move would gain 50 s in the one case, and 820 s in the other.
 TEST(LostWork, AMoveMustGainMoreThanItLoses) {
-  for (const char* policy : {"fairlead:critical=1,round_s=60", "hadar:critical=1,round_s=60"}) {
+  for (const char* policy : {"fairlead:round_s=60", "hadar:round_s=60"}) {
     const auto moves = [&](std::int64_t work_s, std::uint32_t checkpoint_every_s) {
       World world{.cluster = "1xV100:1,1xK80:1"};
       world.settings.models = "slides";

@@ -355,7 +355,7 @@ std::vector<std::string> policy_variants() {
        "hadar:round_s=5,utility=makespan,work_conserving=false,mixed=false",
        "hadar:round_s=5,utility=throughput,prices=none,beam=1,preempt=false,between_rounds=wait",
        "fairlead:round_s=5,window_s=12,switch_s=1",
-       "fairlead:round_s=3,window_s=inf,critical=1,notes=true",
+       "fairlead:round_s=3,window_s=inf,notes=true",
        "fairlead:round_s=5,window_s=12,switch_s=1,copies=0",
        "fairlead:round_s=4,window_s=inf,switch_s=0,copies=2,resident=true",
        "hadare:round_s=5,switch_s=1",

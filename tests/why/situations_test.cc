@@ -162,7 +162,7 @@ TEST(WhySituations, ItsUserHasItsShare) {
                 .find("  2m 30s for 2m 30s: its user had its share, so others went first.\n"
                       "    Free: 0 of 4 V100.\n"
                       "    Instead of it: bob 4.\n"
-                      "    fairlead notes: its gang is worth 3.500 more than its price.\n"
+                      "    fairlead notes: its gang is worth 3.458 more than its price.\n"
                       "    fairlead notes: its user is 0.08 GPU-hours ahead of its share.\n"),
             std::string::npos);
 }

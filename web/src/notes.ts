@@ -25,7 +25,7 @@ export function noteText(kind: string, value: number, waited: number): string {
     case "payoff":
       return `its gang is worth ${number(value)} beyond its price`;
     case "rank":
-      return `${number(100 * value)} % of all jobs have as much work left or more`;
+      return `its value for early finishes is ${number(100 * value)} % of the largest`;
     case "made_room":
       return "had to make room for another job";
     default:

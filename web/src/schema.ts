@@ -136,8 +136,8 @@ export interface Run {
 // sold to other_user; price: of a type; node_timer, rack_timer: seconds for which the job still
 // insists on one node, one rack; pass: stride pass; payoff: the worth of a gang beyond its price; score:
 // sensitivity of the job to the network; saving: GPU-seconds saved by its new place; made_room: stopped for
-// the job of that row; debt: GPU-seconds by which a user is behind; rank: fraction of all jobs with at least
-// as much work left.
+// the job of that row; debt: GPU-seconds by which a user is behind; rank: value of a step for
+// early finishes, in fractions of the largest.
 export type NoteKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12;
 export const NOTE_KINDS = [
   "queue",

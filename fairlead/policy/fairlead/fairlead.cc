@@ -4,11 +4,10 @@
 // Jobs bid for GPUs in rounds, as under hadar (hadar/auction.h). The weight of a job is the
 // value of a step of it for early finishes, plus the shortfall of its user:
 //
-//   weight = rank / n + (debt + (due - ahead - gang / 2) x round) / (due x (window - round))
+//   weight = value + (debt + (due - ahead - gang / 2) x round) / (due x (window - round))
 //
-//   rank    the number, of n bidders, with at least as much work left: a step of this job lets them
-//           all through sooner (the dual of shortest remaining processing time). Unknown work is
-//           estimated from the gang and from the durations of ended jobs (durations.h)
+//   value   the value of a step for early finishes, in fractions of the largest (hadar/early_finishes.h).
+//           Unknown work is estimated from the gang and from the durations of ended jobs (durations.h)
 //   debt    GPU-seconds that its user is behind (debts.h)
 //   due     GPUs that its user is due
 //   ahead   GPUs of its user's jobs that have less work left, so that a user does not get its due of
@@ -41,7 +40,7 @@
 #include "fairlead/policy/fairlead/starving.h"
 #include "fairlead/policy/fairlead/user_sums.h"
 #include "fairlead/policy/hadar/auction.h"
-#include "fairlead/policy/hadar/critical.h"
+#include "fairlead/policy/hadar/early_finishes.h"
 #include "fairlead/policy/kit/changed_jobs.h"
 #include "fairlead/policy/policies.h"
 
@@ -56,7 +55,6 @@ namespace {
 struct FairleadOptions {
   double window_s;                   // infinity: no shares
   std::optional<Duration> patience;  // none: forever
-  double critical;
   bool notes;
   std::uint32_t copies;  // per job, at most; 0: as many as there are nodes
   HadarAuction::Options auction;
@@ -108,7 +106,6 @@ class Fairlead : public Policy {
         rank_s_(std::max(options.window_s, 2 * round_s()) - round_s()),
         keeping_(1 + to_seconds(options.auction.switch_cost) / round_s()),
         auction_(options.auction),
-        critical_(options.critical),
         copies_({.most = options.copies, .switch_cost = options.auction.switch_cost}),
         debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongestS))},
                options.auction.round),
@@ -126,28 +123,12 @@ class Fairlead : public Policy {
   static constexpr double kLongestS = 1e9;
   static constexpr double kRounding = 1e-9;  // dues are rounded
 
-  struct Ranked {
-    double speed = 1;  // on the mean GPU
-    double rank = 0;   // the value of a step for early finishes, 0 to 1; more: it is critical
-    HadarBidder* bidder = nullptr;
-    UserId user;
-    std::uint32_t gang = 0;  // GPUs asked for
-  };
-
-  struct Ranking {
-    KeyOrder by_job;
-    KeyOrder by_area;  // GPU-seconds of work left on the mean GPU
-    std::vector<Ranked> unranked;
-    std::vector<Ranked> rows;  // bidders in order of their work left
-  };
-
   void hear(const View& view);
   void forgive_restarts(const View& view, const Plan& plan);
   bool interrupts(const View& view, const Plan& plan, JobId job);
   void expect(const View& view, const Plan& plan);
   void watch(const View& view);
   void rank(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders, bool all);
-  void put_critical_first(const View& view, const Plan& plan, std::span<HadarBidder> bidders);
   void note_ranks(Plan& plan);
   void choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
                     bool all);
@@ -156,11 +137,11 @@ class Fairlead : public Policy {
   void keep_quotas(const View& view, const Plan& plan, bool all);
   double mean_speed(const View& view, const Plan& plan, JobId job, std::uint32_t kind);
   double left_s(const View& view, const HadarBidder& bidder) const;
-  double urgency(const Ranked& ranked);
+  double urgency(UserId user, double gang);
   double round_s() const { return to_seconds(options_.auction.round); }
   bool keeps_shares() const { return !std::isinf(options_.window_s); }
   bool starves(UserId user) const;
-  bool goes_first(const View& view, const Ranked& ranked);
+  bool goes_first(const View& view, const EarlyFinishes::Row& row);
   // Returns true if the user is a window behind: its jobs take any GPUs they can get.
   bool is_late(UserId user) const {
     return debts_.behind_s(user) > debts_.due(user) * options_.window_s;
@@ -170,7 +151,7 @@ class Fairlead : public Policy {
   const double rank_s_;   // the debt, in seconds of the due, that a whole rank outweighs
   const double keeping_;  // the value of a round in which a job keeps its gang, and saves a switch
   HadarAuction auction_;
-  HadarCritical critical_;
+  EarlyFinishes early_finishes_;  // from the view and the plan alone, so it is not saved
   Copies copies_;
   UserSums users_;  // from the view and the plan alone, so it is not saved
   // Jobs that may be starting, from the view alone, so they are not saved.
@@ -183,7 +164,7 @@ class Fairlead : public Policy {
   Sizes sizes_;
 
   // State of the present decision.
-  Ranking ranking_;
+  std::span<EarlyFinishes::Row> ranking_;  // bidders in order of their work left
   std::vector<Debts::Ask> by_user_;
   std::vector<Durations::Ran> ran_;
   IdVector<UserId, double> ahead_;              // GPUs
@@ -199,7 +180,6 @@ void Fairlead::decide(const View& view, Plan& plan) {
     expect(view, plan);  // newly arrived users are due GPUs, too
     rank(view, plan, bidders, all);
     if (all && options_.notes) note_ranks(plan);
-    if (all) put_critical_first(view, plan, bidders);
     add_urgency(view, plan, all);
     choose_sizes(view, plan, bidders, all);
     keep_quotas(view, plan, all);
@@ -215,7 +195,6 @@ void Fairlead::decide(const View& view, Plan& plan) {
 }
 
 void Fairlead::hear(const View& view) {
-  critical_.hear(view);
   for (const Event& event : view.news) {
     // A job that failed ended, too; a job that was cancelled or held might have gone on.
     if (event.kind != EventKind::kFinished && event.kind != EventKind::kFailed) continue;
@@ -300,42 +279,24 @@ void Fairlead::rank(const View& view, const Plan& plan, std::vector<HadarBidder>
   if (std::ranges::any_of(bidders, [&](const HadarBidder& b) { return is_guess(view, b.job); })) {
     watch(view);
   }
-  ranking_.unranked.clear();
-  ranking_.by_area.clear();
-  ranking_.by_job.clear();
-  for (const HadarBidder& bidder : bidders) ranking_.by_job.add(bidder.job.row());
-  // If two jobs have equal work left, the first one in the table comes first.
-  for (const KeyOrder::Row& at : ranking_.by_job.rising()) {
-    HadarBidder& bidder = bidders[at.row];
+  early_finishes_.clear();
+  for (HadarBidder& bidder : bidders) {
     const std::uint32_t gang = view.jobs.gpus[bidder.job];
-    const double speed = mean_speed(view, plan, bidder.job, bidder.kind);
-    const double left = left_s(view, bidder);
-    ranking_.by_area.add(rising_key(left * gang / speed));
-    ranking_.unranked.push_back(
-        {.speed = speed, .bidder = &bidder, .user = view.jobs.user[bidder.job], .gang = gang});
-    if (all) bidder.copies = wanted_copies(view, bidder.job, left / speed);
+    const JobKinds::Speeds& speeds =
+        auction_.kinds().speeds(view, plan, bidder.job, bidder.kind, gang);
+    early_finishes_.add(bidder, gang, speeds, left_s(view, bidder));
   }
-  ranking_.rows.clear();
-  const auto count = static_cast<double>(bidders.size());
-  for (const KeyOrder::Row& at : ranking_.by_area.rising()) {
-    const auto before = static_cast<double>(ranking_.rows.size());
-    ranking_.rows.push_back(ranking_.unranked[at.row]);
-    ranking_.rows.back().rank = (count - before) / count;
+  ranking_ = early_finishes_.order(plan.free().capacity());
+  if (!all) return;
+  for (const EarlyFinishes::Row& row : ranking_) {
+    row.bidder->copies = wanted_copies(view, row.bidder->job, row.left_s);
   }
-}
-
-void Fairlead::put_critical_first(const View& view, const Plan& plan,
-                                  std::span<HadarBidder> bidders) {
-  const auto critical = critical_.find(view, plan, auction_.kinds(), bidders);
-  if (critical.empty()) return;
-  for (const HadarCritical::Critical& first : critical) first.bidder->weight = first.weight;
-  for (Ranked& ranked : ranking_.rows) ranked.rank = std::max(ranked.rank, ranked.bidder->weight);
 }
 
 void Fairlead::note_ranks(Plan& plan) {
   ranks_.clear();
-  for (const Ranked& ranked : ranking_.rows) {
-    ranks_.push_back({.job = ranked.bidder->job, .rank = ranked.rank});
+  for (const EarlyFinishes::Row& row : ranking_) {
+    ranks_.push_back({.job = row.bidder->job, .rank = row.value});
   }
   notes_.note_jobs(ranks_, plan);
 }
@@ -346,16 +307,17 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
   copies_.clear();
   constexpr double kFirst = 1000;  // more than the gangs of one node are worth
   const std::uint32_t gpus = plan.free().capacity();
-  for (const Ranked& ranked : ranking_.rows) {
-    const auto weigh = [&] { return positive(ranked.rank + urgency(ranked)) / ranked.speed; };
-    HadarBidder& bidder = *ranked.bidder;
-    const bool is_first = goes_first(view, ranked);
-    bidder.weight = weigh() + (is_first ? kFirst / ranked.speed : 0);
-    if (options_.auction.resident) bidder.stays = all && !is_late(ranked.user);
+  for (const EarlyFinishes::Row& row : ranking_) {
+    HadarBidder& bidder = *row.bidder;
+    const UserId user = view.jobs.user[bidder.job];
+    const auto weigh = [&] { return positive(row.value + urgency(user, row.gang)) / row.speed; };
+    const bool is_first = goes_first(view, row);
+    bidder.weight = weigh() + (is_first ? kFirst / row.speed : 0);
+    if (options_.auction.resident) bidder.stays = all && !is_late(user);
     if (!all || !copies_.any()) continue;
     copies_.offer(bidder, 0, bidder.weight);
     // Copies beyond all GPUs would get none.
-    for (std::uint32_t copy = 1; copy < bidder.copies && ahead_[ranked.user] < gpus; ++copy) {
+    for (std::uint32_t copy = 1; copy < bidder.copies && ahead_[user] < gpus; ++copy) {
       copies_.offer(bidder, copy, weigh());
     }
   }
@@ -363,11 +325,13 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
 
 // Returns whether the job comes before all others, however much they gain: its user is a window behind, or starves.
 // To be called in order of the work left.
-bool Fairlead::goes_first(const View& view, const Ranked& ranked) {
+bool Fairlead::goes_first(const View& view, const EarlyFinishes::Row& row) {
   if (!options_.patience) return false;
-  const double due = debts_.due(ranked.user) * (1 + kRounding);
-  if (is_late(ranked.user)) return ahead_[ranked.user] < due;
-  return starving_users_.goes_first(view, ranked.user, ranked.bidder->job, ranked.gang, due);
+  const JobId job = row.bidder->job;
+  const UserId user = view.jobs.user[job];
+  const double due = debts_.due(user) * (1 + kRounding);
+  if (is_late(user)) return ahead_[user] < due;
+  return starving_users_.goes_first(view, user, job, row.gang, due);
 }
 
 void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
@@ -399,13 +363,12 @@ double Fairlead::left_s(const View& view, const HadarBidder& bidder) const {
 
 // Returns how many windows the job's user is behind, with the jobs ahead of this one and half of
 // this one. To be called in order of the work left.
-double Fairlead::urgency(const Ranked& ranked) {
+double Fairlead::urgency(UserId user, double gang) {
   constexpr double kLeast = 1e-3;
-  const double gang = ranked.gang;
-  const double ahead = std::exchange(ahead_[ranked.user], ahead_[ranked.user] + gang);
+  const double ahead = std::exchange(ahead_[user], ahead_[user] + gang);
   if (!keeps_shares()) return 0;
-  const double due = std::max(kLeast, debts_.due(ranked.user));
-  return (debts_.behind_s(ranked.user) + (due - ahead - gang / 2) * round_s()) / (due * rank_s_);
+  const double due = std::max(kLeast, debts_.due(user));
+  return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s()) / (due * rank_s_);
 }
 
 // The first jobs of a group with a quota bid for as many GPUs as it has left, the others for none.
@@ -419,13 +382,13 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
       if (!group.is_none() && plan.has_gang(job)) quota_left_[group] -= view.jobs.gpus[job];
     }
   }
-  std::ranges::sort(ranking_.rows, std::greater<>(), [&](const Ranked& ranked) {
-    const HadarBidder& bidder = *ranked.bidder;
-    const double weight = bidder.weight * ranked.speed;
+  std::ranges::sort(ranking_, std::greater<>(), [&](const EarlyFinishes::Row& row) {
+    const HadarBidder& bidder = *row.bidder;
+    const double weight = bidder.weight * row.speed;
     return std::pair(plan.has_gang(bidder.job) ? keeping_ * weight : weight, bidder.job);
   });
-  for (const Ranked& ranked : ranking_.rows) {
-    HadarBidder& bidder = *ranked.bidder;
+  for (const EarlyFinishes::Row& row : ranking_) {
+    HadarBidder& bidder = *row.bidder;
     const GroupId group = group_with_quota(view, bidder.job);
     if (group.is_none()) continue;
     const std::int64_t gpus = bidder.gpus;
@@ -438,7 +401,7 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
 }
 
 void Fairlead::fields(Archive& archive) {
-  archive(auction_, critical_, debts_, durations_, notes_, starving_users_);
+  archive(auction_, debts_, durations_, notes_, starving_users_);
 }
 
 // In a round a job loses at most one switch: with four switches a fifth of its time on GPUs, with twelve a
@@ -475,10 +438,6 @@ constexpr OptionSpec kOptions[] = {
         "How long a user without GPUs that is due its smallest gang waits until a job of it "
         "goes first for a round, whatever others lose by that; inf: their worth decides."),
     kHadarSwitchOption,
-    real_option("critical", "0.8", "", 0, 1,
-                "When no jobs keep arriving: run a job first if its remaining time alone exceeds "
-                "this fraction of the makespan lower bound; its user pays with its later share; "
-                "1: none."),
     kHadarBeamOption,
     integer_option("copies", "1", "", 0, 65535,
                    "Maximum number of copies of a job that may train as several; 0: as many as "
@@ -505,7 +464,6 @@ const PolicyEntry kFairlead = {
       return std::make_unique<Fairlead>(FairleadOptions{
           .window_s = options.real("window_s"),
           .patience = patience_of(options),
-          .critical = options.real("critical"),
           .notes = options.flag("notes"),
           .copies = static_cast<std::uint32_t>(options.integer("copies")),
           .auction = {.round = round_of(options),

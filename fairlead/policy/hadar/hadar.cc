@@ -1,7 +1,7 @@
 // Hadar: jobs bid for GPUs in rounds (auction.h); the objective sets the weights (Utility).
 #include "fairlead/model/known_work.h"
 #include "fairlead/policy/hadar/auction.h"
-#include "fairlead/policy/hadar/critical.h"
+#include "fairlead/policy/hadar/early_finishes.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
@@ -13,27 +13,21 @@ using Between = HadarAuction::Between;
 using Prices = HadarAuction::Prices;
 
 enum class Utility : std::uint8_t {
-  kJct,         // one over the work left
+  kJct,         // the value of a step for early finishes (early_finishes.h)
   kThroughput,  // work per time since arrival, as in the paper
   kMakespan,    // work left
   kFtf,         // time in the system per running time alone, to the fourth: the worst comes first
 };
 
-// Less work counts as this much, so that weights are finite.
-constexpr Duration kLeastWork = seconds(1);
-
 struct HadarOptions {
   Utility utility;
-  double critical;  // fraction of the makespan lower bound; 1: no job is critical
   HadarAuction::Options auction;
 };
 
 class Hadar : public Policy {
  public:
   explicit Hadar(const HadarOptions& options)
-      : utility_(options.utility),
-        auction_(options.auction),
-        critical_(options.utility == Utility::kJct ? options.critical : 1) {}
+      : utility_(options.utility), auction_(options.auction) {}
 
   std::string_view name() const override { return kHadar.name; }
   Needs needs() const override { return {.rates = RatesNeeded::kTable, .work = kAnyWork}; }
@@ -41,24 +35,39 @@ class Hadar : public Policy {
   void fields(Archive& archive) override;
 
  private:
-  void weigh(const View& view, std::vector<HadarBidder>& bidders) const;
-  void put_critical_first(const View& view, const Plan& plan, std::span<HadarBidder> bidders);
+  void weigh(const View& view, std::span<HadarBidder> bidders) const;
+  void weigh_early_finishes(const View& view, const Plan& plan, std::span<HadarBidder> bidders);
 
   const Utility utility_;
   HadarAuction auction_;
-  HadarCritical critical_;
+  EarlyFinishes early_finishes_;  // from the view and the plan alone, so it is not saved
 };
 
 void Hadar::decide(const View& view, Plan& plan) {
-  critical_.hear(view);
-  const auto weigh_all = [&](std::vector<HadarBidder>& bidders, bool all) {
+  const auto weigh_all = [&](std::vector<HadarBidder>& bidders, bool /*all*/) {
+    if (utility_ == Utility::kJct) return weigh_early_finishes(view, plan, bidders);
     weigh(view, bidders);
-    if (all) put_critical_first(view, plan, bidders);
   };
   auction_.decide(view, plan, weigh_all, [](JobId) { return true; });
 }
 
-void Hadar::weigh(const View& view, std::vector<HadarBidder>& bidders) const {
+// DEVIATION: for the average completion time, the paper's family maximises work / time, which serves short jobs no
+// sooner than long ones.
+void Hadar::weigh_early_finishes(const View& view, const Plan& plan,
+                                 std::span<HadarBidder> bidders) {
+  early_finishes_.clear();
+  for (HadarBidder& bidder : bidders) {
+    const std::uint32_t gang = view.jobs.gpus[bidder.job];
+    const JobKinds::Speeds& speeds =
+        auction_.kinds().speeds(view, plan, bidder.job, bidder.kind, gang);
+    early_finishes_.add(bidder, gang, speeds, to_seconds(bidder.remaining));
+  }
+  for (const EarlyFinishes::Row& row : early_finishes_.order(plan.free().capacity())) {
+    row.bidder->weight = row.value / row.speed;
+  }
+}
+
+void Hadar::weigh(const View& view, std::span<HadarBidder> bidders) const {
   for (HadarBidder& bidder : bidders) {
     const double remaining_s = to_seconds(bidder.remaining);
     const auto slowdown = [&] {
@@ -67,10 +76,6 @@ void Hadar::weigh(const View& view, std::vector<HadarBidder>& bidders) const {
     };
     switch (utility_) {
       case Utility::kJct:
-        // DEVIATION: for the average completion time, the paper's family maximises work / time,
-        // which serves short jobs no sooner than long ones.
-        bidder.weight =
-            3600 / (std::max(remaining_s, to_seconds(kLeastWork)) * view.jobs.gpus[bidder.job]);
         break;
       case Utility::kThroughput:
         bidder.weight = 1 / slowdown();
@@ -85,14 +90,7 @@ void Hadar::weigh(const View& view, std::vector<HadarBidder>& bidders) const {
   }
 }
 
-void Hadar::put_critical_first(const View& view, const Plan& plan, std::span<HadarBidder> bidders) {
-  const auto critical = critical_.find(view, plan, auction_.kinds(), bidders);
-  if (critical.empty()) return;
-  const double most = std::ranges::max(bidders, {}, &HadarBidder::weight).weight;
-  for (const HadarCritical::Critical& first : critical) first.bidder->weight = most * first.weight;
-}
-
-void Hadar::fields(Archive& archive) { archive(auction_, critical_); }
+void Hadar::fields(Archive& archive) { archive(auction_); }
 
 constexpr OptionSpec kOptions[] = {
     choice_option("utility", "jct", "jct/throughput/makespan/ftf",
@@ -101,9 +99,6 @@ constexpr OptionSpec kOptions[] = {
     integer_option("round_s", "360", "seconds", 1, 86'400,
                    "Interval of decisions; the default is Gavel's."),
     kHadarSwitchOption,
-    real_option("critical", "0.8", "", 0, 1,
-                "With jct, when no jobs keep arriving: run a job first if its remaining time alone "
-                "exceeds this fraction of the makespan lower bound; 1: none; ours."),
     kHadarBeamOption,
     choice_option("prices", "clearing", "clearing/paper/none",
                   "Price of a GPU type in full use: the bid of the first job that gets none "
@@ -134,7 +129,6 @@ const PolicyEntry kHadar = {
       return std::make_unique<Hadar>(HadarOptions{
           .utility = options.choice(
               "utility", {Utility::kJct, Utility::kThroughput, Utility::kMakespan, Utility::kFtf}),
-          .critical = options.real("critical"),
           .auction = {.round = options.duration("round_s"),
                       .switch_cost = options.duration("switch_s"),
                       .search = {.beam = static_cast<std::uint32_t>(options.integer("beam")),

@@ -18,9 +18,11 @@ JobKinds::Speeds measured(const View& view, const Plan& plan, JobId job, std::ui
       speeds.rates.push_back(rate.value_or(Rate{}).value());
     }
     const double best = speeds.rate(type, view.speed.best_tier(gpus));
-    if ((view.jobs.types[job] & type_bit(type)) == 0 || !(best > 0)) continue;
-    sum += best * plan.free().capacity(type);
-    up += plan.free().capacity(type);
+    const std::uint32_t gpus_up = plan.free().capacity(type);
+    if ((view.jobs.types[job] & type_bit(type)) == 0 || !(best > 0) || gpus_up == 0) continue;
+    sum += best * gpus_up;
+    up += gpus_up;
+    speeds.best = std::max(speeds.best, best);
   }
   speeds.mean = up > 0 ? sum / up : 0;
   return speeds;

@@ -23,8 +23,9 @@ class JobKinds {
   struct Speeds {
     std::uint32_t gpus = 0;
     std::vector<double> rates{};  // by GPU type and tier
-    double mean =
-        0;  // at the best tier, over the GPUs that are up and of types that the jobs can use
+    // At the best tier, over the GPUs that are up and of types that the jobs can use; 0: there are none.
+    double mean = 0;
+    double best = 0;
 
     double rate(GpuTypeId type, Tier tier) const {
       return rates[type.row() * kTiers + static_cast<std::size_t>(tier)];
