@@ -76,7 +76,7 @@ void Hadar::weigh(const View& view, std::span<HadarBidder> bidders) const {
     };
     switch (utility_) {
       case Utility::kJct:
-        break;
+        break;  // weighed by weigh_early_finishes()
       case Utility::kThroughput:
         bidder.weight = 1 / slowdown();
         break;
