@@ -44,13 +44,20 @@ constexpr std::string_view kExamples =
     "  fairlead reproduce hadar --seeds 6-20 --trace jobs.csv\n"
     "\n"
     "DIR/NAME has a result folder for each run and, for each case, report.html: a page for a\n"
-    "browser that shows the policies side by side. DIR/reproduction.json has the figures and\n"
-    "verdicts, DIR/reproduction.md the same as a page. Runs are made in parallel, one per core.\n"
+    "browser that shows the policies side by side. --all leaves these pages out, because they\n"
+    "take as long as the runs: fairlead report DIR/NAME/CASE writes one. DIR/reproduction.json\n"
+    "has the figures and verdicts, DIR/reproduction.md the same as a page. Runs are made in\n"
+    "parallel, one per core.\n"
     "Runs that DIR has already, from the same program and inputs, are not made again.\n"
     "A missed claim is a result, not an error.\n";
 
-// Prints the pages for a browser to the stream.
-void print_pages(const std::vector<ChildRun>& pages, std::FILE* to) {
+// Writes a page for a browser into each folder, and prints their paths to the stream.
+Status write_pages(const std::vector<std::filesystem::path>& folders, std::FILE* to) {
+  std::vector<ChildRun> pages;
+  for (const std::filesystem::path& folder : folders) {
+    pages.emplace_back().arguments = {"report", folder.string()};
+  }
+  FL_TRY(run_children(pages));
   for (const ChildRun& page : pages) {
     const std::string& folder = page.arguments.back();
     if (page.exit_code == 0) {
@@ -59,6 +66,7 @@ void print_pages(const std::vector<ChildRun>& pages, std::FILE* to) {
       fmt::print(stderr, "no page for {}: {}\n", folder, message_of(page));
     }
   }
+  return {};
 }
 
 Result<ExperimentResult> run_one(const Experiment& experiment, const Flags& flags,
@@ -69,7 +77,7 @@ Result<ExperimentResult> run_one(const Experiment& experiment, const Flags& flag
   };
   FL_TRY_ASSIGN(run, run_experiment(experiment, flags.out, seeds, observe));
   if (!flags.json) fmt::print("{}", result_text(run.result, stdout_style()));
-  print_pages(run.pages, flags.json ? stderr : stdout);
+  if (!flags.all) FL_TRY(write_pages(run.folders, flags.json ? stderr : stdout));
   return std::move(run.result);
 }
 

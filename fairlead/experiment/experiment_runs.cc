@@ -406,13 +406,8 @@ Result<ExperimentRun> run_experiment(const Experiment& experiment, const std::fi
     FL_TRY_ASSIGN(has_more, runs.run_more(outcomes, observe));
     if (has_more) outcomes = runs.judge_all();
   }
-  std::vector<ChildRun> pages;
-  for (const std::filesystem::path& folder : runs.folders_with_results()) {
-    pages.emplace_back().arguments = {"report", folder.string()};
-  }
-  FL_TRY(run_children(pages));
   return ExperimentRun{{experiment, runs.seeds(), first_seeds, std::move(outcomes)},
-                       std::move(pages)};
+                       runs.folders_with_results()};
 }
 
 Result<Experiment> with_trace(Experiment experiment, const std::filesystem::path& trace) {

@@ -15,8 +15,7 @@ namespace fairlead {
 
 struct ExperimentRun {
   ExperimentResult result;
-  std::vector<ChildRun>
-      pages;  // `fairlead report FOLDER` for each case that has results; they ended
+  std::vector<std::filesystem::path> folders;  // folders of the cases that have results
 };
 
 // Returns the observer of that many runs, before they start.
