@@ -1,7 +1,6 @@
 #include "fairlead/policy/gandiva_fair/balancer.h"
 
 #include "fairlead/policy/gandiva_fair/crowds.h"
-#include "fairlead/policy/gandiva_fair/holes.h"
 
 #include <algorithm>
 
@@ -39,12 +38,6 @@ std::int64_t Balancer::balance_type(const View& view, GpuTypeId type, std::int64
     } else {
       ++stuck;
     }
-  }
-  if (stuck == 0) return moves_left;
-  for (; moves_left > 0; --moves_left) {
-    const Move move = join_holes(view, homes_, cool_down_, type);
-    if (move.is_none()) break;
-    carry_out(move);
   }
   return moves_left;
 }

@@ -3,9 +3,8 @@
 //
 // A node can be fair to its own jobs only. In every round, the balancer therefore visits the nodes
 // that cannot serve the dues of their jobs (Tiling), the worst off first. It moves the job whose
-// move saves the most GPUs of due time to one of the least loaded nodes. When that helps no more,
-// holes are joined (holes.h). Before all else, spread jobs that crowd a node are moved apart
-// (crowds.h).
+// move saves the most GPUs of due time to one of the least loaded nodes. Before all else, spread
+// jobs that crowd a node are moved apart (crowds.h).
 //
 // A round costs O(nodes log nodes + moves x jobs of a node).
 #pragma once

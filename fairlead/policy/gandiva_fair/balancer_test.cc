@@ -109,21 +109,5 @@ TEST(Balancer, PartsSpreadJobsThatCrowd) {
   EXPECT_EQ(town.moved, Moved{first});
 }
 
-TEST(Balancer, JoinsHolesWhereNoMoveHelpsThoseThatWait) {
-  // Two gangs of four and a single GPU wait for each other. Neither hole of two has room for a
-  // gang.
-  Movers town("3xV100:4", {1, 1, 1});
-  for (int i = 0; i < 2; ++i) town.keep(kAnn, 4, 0);
-  const JobId pair = town.keep(kBen, 2, 1);
-  town.keep(UserId(2), 2, 2);
-  town.cool_down.on_move(JobId(0), town.now);
-  town.cool_down.on_move(JobId(1), town.now);
-  town.balance(100);
-  ASSERT_EQ(town.moved.size(), 1U);
-  EXPECT_EQ(town.homes.node(NodeId(1)).wanted % 4, 0U);
-  EXPECT_NE(town.moved[0], JobId(0));
-  EXPECT_TRUE(town.homes.is_kept(pair));
-}
-
 }  // namespace
 }  // namespace fairlead

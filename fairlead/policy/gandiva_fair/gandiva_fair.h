@@ -8,8 +8,7 @@
 //   Admission    jobs outside of all homes, and the order in which they are admitted
 //   Turns        every quantum each node chooses among its jobs, and a centre among the jobs of
 //                several nodes: the jobs of the greatest Weights that fit
-//   Balancer     moves between nodes that cannot serve the dues of their jobs (Tiling, holes.h,
-//                crowds.h)
+//   Balancer     moves between nodes that cannot serve the dues of their jobs (Tiling, crowds.h)
 //   Matching     moves between GPU types if a user has fewer jobs than it is entitled to GPUs
 //   Trades       when users trade, and on which speeds
 // Each part uses only the parts above it. The policy passes the events to them, queries them in
