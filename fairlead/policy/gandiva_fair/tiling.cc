@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace fairlead {
-namespace {
-
-bool is_power_of_two(std::uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
-
-}  // namespace
 
 void Tiling::add(Need need) {
   const std::uint32_t gpus = std::min(need.gpus, gpus_);
@@ -16,36 +11,6 @@ void Tiling::add(Need need) {
   size.time += need.time;
   size.longest = std::max(size.longest, need.time);
   area_ += gpus * need.time;
-  nests_ = nests_ && is_power_of_two(gpus);
-}
-
-double Tiling::time_needed() const {
-  return nests_ && is_power_of_two(gpus_) ? time_by_lanes() : time_at_least();
-}
-
-// Gangs that are powers of two nest: two lanes of one width are one of the next. `lanes` of a width
-// are needed on average, `most` at most at once, and one of them for `longest` of the time. Only an
-// odd number at once wastes half a lane of the next width. If more can run at once than do on
-// average, even numbers of them therefore take turns.
-double Tiling::time_by_lanes() const {
-  double lanes = sizes_[1].time;
-  int most = sizes_[1].count;
-  double longest = sizes_[1].longest;
-  for (std::uint32_t width = 2; width <= gpus_; width *= 2) {
-    const int pairs = static_cast<int>(lanes / 2);
-    const int above = std::min(2 * pairs + 2, most);
-    double paired = pairs;
-    if (above > 2 * pairs) {
-      const double turns = (lanes - 2 * pairs) / (above - 2 * pairs);
-      const int more = (above + 1) / 2 - pairs;
-      paired += turns * more;
-    }
-    const Size& size = sizes_[width];
-    lanes = size.time + std::max(paired, longest);
-    most = size.count + (most + 1) / 2;
-    longest = std::max(size.longest, longest);
-  }
-  return lanes;
 }
 
 // [n]: how long gangs of more than n GPUs need the node; gangs above half of it run one by one.
@@ -57,7 +22,7 @@ void Tiling::find_larger(std::array<double, kNodeGpusMax + 1>& larger) const {
 }
 
 // The bound by area, and by gangs that cannot run beside each other.
-double Tiling::time_at_least() const {
+double Tiling::time_needed() const {
   if (gpus_ == 0) return area_ > 0 ? 2 : 0;
   std::array<double, kNodeGpusMax + 1> larger;
   find_larger(larger);
@@ -104,12 +69,10 @@ double Tiling::unserved_with(Need need) {
   Size& size = sizes_[std::min(need.gpus, gpus_)];
   const Size before = size;
   const double area = area_;
-  const bool nested = nests_;
   add(need);
   const double missing = unserved();
   size = before;
   area_ = area;
-  nests_ = nested;
   return missing;
 }
 

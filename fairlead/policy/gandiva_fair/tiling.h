@@ -1,11 +1,9 @@
 // Tiling: the part of the dues of one node's jobs that cannot be served there, whatever the
 // order of turns.
 //
-// A job needs `gpus` GPUs for a fraction `time` of the time. Beside the number of GPUs, two limits
-// exist (ours). First, gangs that do not fit beside each other must take turns. A gang of the whole
-// node that is due half of the time and a single GPU that is due all of it fit by area, but not in
-// time. Second, only equally small gangs can use the room that a small gang leaves of a large one.
-// A lone single GPU among pairs idles one more GPU whenever it runs.
+// A job needs `gpus` GPUs for a fraction `time` of the time. Beside the number of GPUs, one limit
+// exists (ours): gangs that do not fit beside each other must take turns. A gang of the whole node
+// that is due half of the time and a single GPU that is due all of it fit by area, but not in time.
 //
 // Needs larger than the node count only up to its size. add: O(1). Questions: O(gpus of the node).
 #pragma once
@@ -29,9 +27,8 @@ class Tiling {
   explicit Tiling(std::uint32_t gpus = 0) : gpus_(gpus) {}
 
   void add(Need need);
-  // Returns the part of the time that the node would need to serve all; above 1 it cannot. For
-  // gangs that are powers of two on such a node an estimate, mostly exact; for others a lower
-  // bound.
+  // Returns a lower bound of the part of the time that the node would need to serve all; above 1 it
+  // cannot.
   double time_needed() const;
   // Returns the GPUs due but not served: the mean of two estimates. By time: the lack if all needs
   // shrink in proportion. By gang: the dues of gangs that do not fit beside others, each size by
@@ -53,15 +50,12 @@ class Tiling {
     double longest = 0;
   };
 
-  double time_by_lanes() const;
-  double time_at_least() const;
   double conflict() const;
   void find_larger(std::array<double, kNodeGpusMax + 1>& larger) const;
   double area_of(Need need) const { return std::min(need.gpus, gpus_) * need.time; }
   double least_unserved(double area) const;
 
   std::uint32_t gpus_;
-  bool nests_ = true;  // every size is a power of two
   double area_ = 0;
   std::array<Size, kNodeGpusMax + 1> sizes_{};
 };
