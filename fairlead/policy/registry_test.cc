@@ -103,7 +103,7 @@ TEST(RegistryDeathTest, AnOptionIsReadAsWhatItIs) {
   const PolicyOptions& options = choice->options;
   EXPECT_DEATH(options.integer("machine"), "no option machine");
   EXPECT_DEATH(options.integer("gain"), "option gain has another type");
-  EXPECT_DEATH(options.duration("balance_quanta"), "option balance_quanta is not a duration");
+  EXPECT_DEATH(options.duration("trade_quanta"), "option trade_quanta is not a duration");
   EXPECT_DEATH(options.is("turns", "all"), "option turns is never all");
   EXPECT_DEATH(options.choice("turns", {0, 1}), "option turns has 3 choices, not 2");
 }

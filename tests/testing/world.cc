@@ -334,8 +334,7 @@ std::vector<std::string> policy_variants() {
        "optimus:round_s=5,switch_s=1",
        "optimus:round_s=7,speed=fit,remaining=fit",
        "gandiva-fair:quantum_s=5",
-       "gandiva-fair:quantum_s=3,balance_quanta=1,gain=0,cool_down_quanta=0,moves=4,trade_quanta=1,"
-       "price=external",
+       "gandiva-fair:quantum_s=3,gain=0,trade_quanta=1,price=external",
        "gandiva-fair:quantum_s=5,tickets=equal,balance=false",
        "gandiva-fair:quantum_s=5,turns=strict",
        "gandiva-fair:quantum_s=5,turns=stride,balance=false",

@@ -7,8 +7,8 @@
 namespace fairlead {
 
 void Balancer::balance(const View& view, const CarryOut& carry_out) {
-  std::int64_t moves_left =
-      1 + static_cast<std::int64_t>(options_.moves * static_cast<double>(homes_.nodes()));
+  constexpr std::size_t kNodesPerMove = 4;  // chosen
+  auto moves_left = static_cast<std::int64_t>(1 + homes_.nodes() / kNodesPerMove);
   const auto try_move = [&](const Move& move) {
     if (move.is_none()) return false;
     carry_out(move);
@@ -96,7 +96,7 @@ Move Balancer::best_relief(const View& view, NodeId node) {
   for (const StrideClient& client : homes_.node(node).queue) {
     if (!cool_down_.may_move(view, client.job) || is_tried(client)) continue;
     const double relief_at_most = here - tiling.least_unserved_without(need_of(client));
-    if (relief_at_most - options_.gain * client.gpus <= best_gain) continue;
+    if (relief_at_most - gain_ * client.gpus <= best_gain) continue;
     const double relief = here - homes_.tiling(node, client.job).unserved();
     const NodeId to = best_of_candidates(view, client, node, relief, best_gain);
     if (!to.is_none()) best = {client.job, {.node = to}};
@@ -108,7 +108,7 @@ Move Balancer::best_relief(const View& view, NodeId node) {
 // `gain` to it. `relief`: the gain of the client's leaving.
 NodeId Balancer::best_of_candidates(const View& view, const StrideClient& client, NodeId from,
                                     double relief, double& gain) {
-  const double least_gain = options_.gain * client.gpus;
+  const double least_gain = gain_ * client.gpus;
   if (relief - least_gain <= gain) return {};
   const Need need = need_of(client);
   NodeId best;

@@ -21,14 +21,9 @@ namespace fairlead {
 
 class Balancer {
  public:
-  struct Options {
-    double gain;   // GPUs that a move must gain per GPU that it moves
-    double moves;  // limit of moves per node and round, beyond one
-  };
-
-  // All must outlive it.
-  Balancer(const Options& options, Homes& homes, HomeChoice& choice, const CoolDown& cool_down)
-      : options_(options), homes_(homes), choice_(choice), cool_down_(cool_down) {}
+  // `gain`: GPUs that a move must gain per GPU that it moves. The others must outlive it.
+  Balancer(double gain, Homes& homes, HomeChoice& choice, const CoolDown& cool_down)
+      : gain_(gain), homes_(homes), choice_(choice), cool_down_(cool_down) {}
 
   // One round. REQUIRES: tickets of contended nodes are up to date.
   void balance(const View& view, const CarryOut& carry_out);
@@ -51,7 +46,7 @@ class Balancer {
                             double relief, double& gain);
   bool is_tried(const StrideClient& client);
 
-  const Options options_;
+  const double gain_;
   Homes& homes_;
   HomeChoice& choice_;
   const CoolDown& cool_down_;

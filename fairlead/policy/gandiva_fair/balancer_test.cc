@@ -21,10 +21,9 @@ struct Movers : Town {
       moved.push_back(move.job);
     };
   }
-  void balance(double gain = 0.05, double moves = 4) {
+  void balance(double gain = 0.05) {
     update();
-    Balancer(Balancer::Options{.gain = gain, .moves = moves}, homes, choice, cool_down)
-        .balance(view(), carry_out());
+    Balancer(gain, homes, choice, cool_down).balance(view(), carry_out());
   }
 
   HomeChoice choice{homes, accounts};
@@ -77,17 +76,17 @@ TEST(Balancer, MovesNothingThatGainsTooLittle) {
   EXPECT_EQ(moves(1.5), 0U);
 }
 
-TEST(Balancer, MovesOneJobInARoundAndMoreByTheNumberOfNodes) {
-  const auto moves = [](double per_node) {
-    Movers town("4xV100:2", {1});
+TEST(Balancer, MovesOneJobInARoundAndOneMoreForFourNodes) {
+  const auto moves = [](std::string_view cluster) {
+    Movers town(cluster, {1});
     for (std::size_t node = 0; node < 2; ++node) {
       for (int i = 0; i < 4; ++i) town.keep(kAnn, 1, node);
     }
-    town.balance(0.05, per_node);
+    town.balance();
     return town.moved.size();
   };
-  EXPECT_EQ(moves(0), 1U);
-  EXPECT_EQ(moves(0.25), 2U);
+  EXPECT_EQ(moves("3xV100:2"), 1U);
+  EXPECT_EQ(moves("4xV100:2"), 2U);
 }
 
 TEST(Balancer, LetsAJobThatMovedRest) {

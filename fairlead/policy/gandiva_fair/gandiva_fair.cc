@@ -8,6 +8,11 @@
 #include <algorithm>
 
 namespace fairlead {
+namespace {
+
+constexpr std::int64_t kRestQuanta = 5;  // how long a moved job stays; chosen
+
+}  // namespace
 
 GandivaFair::GandivaFair(const GandivaFairOptions& options)
     : options_(options),
@@ -18,8 +23,8 @@ GandivaFair::GandivaFair(const GandivaFairOptions& options)
       admission_({.jobs_per_gpu_max = options.jobs_per_gpu_max, .quantum = options.quantum},
                  accounts_, homes_, choice_),
       turns_(options.turns, homes_, accounts_),
-      cool_down_(options.cool_down),
-      balancer_({.gain = options.gain, .moves = options.moves}, homes_, choice_, cool_down_),
+      cool_down_({kRestQuanta * options.quantum.ms}),
+      balancer_(options.gain, homes_, choice_, cool_down_),
       matching_(options.gain, homes_, accounts_, choice_, cool_down_),
       trades_(options.trades, homes_, accounts_) {}
 
@@ -152,7 +157,7 @@ void GandivaFair::run_quantum(const View& view, Plan& plan) {
   trades_.trade_if_due(view, plan);
   if (options_.notes) note_entitlements(plan);
   homes_.refresh(view);
-  if (options_.balance && view.now >= next_balance_) balance(view, plan);
+  if (options_.balance) balance(view, plan);
   take_turns(view, plan);
   next_quantum_ = next_boundary(view.now);
 }
@@ -161,7 +166,6 @@ void GandivaFair::balance(const View& view, Plan& plan) {
   const CarryOut carry_out = mover(view, plan);
   matching_.match(view, carry_out);
   balancer_.balance(view, carry_out);
-  next_balance_ = view.now + options_.balance_interval;
 }
 
 // Finds the jobs of a node that cannot have a turn.
@@ -359,14 +363,14 @@ void GandivaFair::fill_touched(const View& view, Plan& plan) {
 
 // To be raised when the saved fields change. The state of an older version is then refused and the
 // policy starts again. The first versions had none, and started with the number of GPU types.
-constexpr std::uint64_t kStateVersion = 1003;
+constexpr std::uint64_t kStateVersion = 1004;
 
 void GandivaFair::fields(Archive& archive) {
   std::uint64_t version = kStateVersion;
   archive(version);
   archive.expect(version == kStateVersion);
   archive(accounts_, homes_, admission_, cool_down_, trades_);
-  archive(next_quantum_, next_balance_, wake_, was_contended_);
+  archive(next_quantum_, wake_, was_contended_);
 }
 
 }  // namespace fairlead

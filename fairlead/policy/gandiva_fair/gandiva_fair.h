@@ -38,10 +38,7 @@ struct GandivaFairOptions {
   Duration quantum;
   bool notes;
   bool balance;
-  Duration balance_interval;
-  Duration cool_down;       // time before a moved job may move again
   double gain;              // GPUs that a move must gain per GPU that it moves
-  double moves;             // per node and round, at most
   double jobs_per_gpu_max;  // limit of a user's admitted jobs, in their GPUs per GPU it is entitled
                             // to
   EntitlementOptions entitlements;
@@ -111,7 +108,6 @@ class GandivaFair : public Policy {
   Matching matching_;
   Trades trades_;
   Time next_quantum_;
-  Time next_balance_;
   Time wake_ = {-1};
   bool was_contended_ = false;
 

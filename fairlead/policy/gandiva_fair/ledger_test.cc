@@ -23,6 +23,12 @@ struct TwoUsers : Books {
   double correction(UserId user) const { return accounts.ledger().correction(user); }
 };
 
+LedgerOptions with_horizon(Duration horizon) {
+  LedgerOptions options = ledger_options();
+  options.horizon = horizon;
+  return options;
+}
+
 TEST(Ledger, IsWhatIsDueLessWhatIsAllocatedTimesTheTime) {
   TwoUsers ledger(6, 2);
   ledger.accounts.update({60'000});
@@ -70,7 +76,7 @@ TEST(Ledger, HasNoDebtForWhatStoodIdle) {
 }
 
 TEST(Ledger, CorrectsSharesToPayWithinTheHorizon) {
-  TwoUsers ledger(6, 2, ledger_options("gandiva-fair:horizon_s=600"));
+  TwoUsers ledger(6, 2, with_horizon(seconds(600)));
   ledger.accounts.update({60'000});
   // 120 GPU-seconds less half a turn of a GPU, 30, of the 4 x 600 that the user is due until then.
   EXPECT_NEAR(ledger.correction(kAnn), 1 - 0.0375, 1e-9);
@@ -102,7 +108,7 @@ TEST(Ledger, CorrectsNothingForHalfATurnOfTheLargestGang) {
 
 TEST(Ledger, PaysOnOneTypeWhatAUserMissedOnAnother) {
   const GpuTypeId slow(1);
-  Books books("1xV100:4,1xK80:4", {1, 1}, ledger_options("gandiva-fair:horizon_s=600"));
+  Books books("1xV100:4,1xK80:4", {1, 1}, with_horizon(seconds(600)));
   for (UserId user : {kAnn, kBen}) {
     books.add(user, kFast, 1, 8);
     books.add(user, slow, 1, 8);

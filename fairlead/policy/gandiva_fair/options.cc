@@ -19,19 +19,9 @@ constexpr OptionSpec kOptions[] = {
                    "Interval of trades; chosen, because trades cause migrations."),
     flag_option("balance", "true",
                 "Migrate jobs between nodes and GPU types to balance load; false is an ablation."),
-    integer_option("balance_quanta", "1", "quanta", 1, 100'000,
-                   "Interval of load balancing; chosen."),
     real_option("gain", "0.05", "GPUs per GPU moved", 0, 100,
                 "Minimum gain of a migration, twice this between GPU types; chosen: 30 s of "
                 "overhead in ten minutes."),
-    real_option("moves", "0.25", "per node and round", 0, 100,
-                "Maximum number of migrations between nodes in a round of balancing, beyond one; "
-                "chosen."),
-    integer_option("cool_down_quanta", "5", "quanta", 0, 100'000,
-                   "How long a migrated job is not migrated again; chosen."),
-    integer_option(
-        "horizon_s", "120", "seconds", 1, 86'400,
-        "Time in which a user that received less than its entitlement is compensated; chosen."),
     flag_option(
         "resident", "false",
         "Keep suspended jobs on the GPUs that they had, unless they fall behind by two turns: for "
@@ -55,29 +45,23 @@ constexpr OptionSpec kOptions[] = {
 
 GandivaFairOptions gandiva_fair_options(const PolicyOptions& options) {
   const Duration quantum = options.duration("quantum_s");
-  const auto quanta = [&](std::string_view name) {
-    return Duration{quantum.ms * options.integer(name)};
-  };
   const bool filling = options.is("tickets", "filling");
-  return {
-      .quantum = quantum,
-      .notes = options.flag("notes"),
-      .balance = options.flag("balance"),
-      .balance_interval = quanta("balance_quanta"),
-      .cool_down = quanta("cool_down_quanta"),
-      .gain = options.real("gain"),
-      .moves = options.real("moves"),
-      .jobs_per_gpu_max = options.real("jobs_per_gpu_max"),
-      .entitlements = {.filling = filling,
-                       .price =
-                           options.choice("price", {TradePrice::kSlides, TradePrice::kExternal})},
-      .ledger = {.corrects = filling, .quantum = quantum, .horizon = options.duration("horizon_s")},
-      .turns = {.rule = filling ? options.choice("turns", {TurnRule::kWeight, TurnRule::kStride,
-                                                           TurnRule::kStrict})
-                                : TurnRule::kStride,
-                .resident = options.flag("resident"),
-                .quantum = quantum},
-      .trades = {.trade = options.flag("trade"), .interval = quanta("trade_quanta")}};
+  return {.quantum = quantum,
+          .notes = options.flag("notes"),
+          .balance = options.flag("balance"),
+          .gain = options.real("gain"),
+          .jobs_per_gpu_max = options.real("jobs_per_gpu_max"),
+          .entitlements = {.filling = filling,
+                           .price = options.choice("price",
+                                                   {TradePrice::kSlides, TradePrice::kExternal})},
+          .ledger = {.corrects = filling, .quantum = quantum, .horizon = {2 * quantum.ms}},
+          .turns = {.rule = filling ? options.choice("turns", {TurnRule::kWeight, TurnRule::kStride,
+                                                               TurnRule::kStrict})
+                                    : TurnRule::kStride,
+                    .resident = options.flag("resident"),
+                    .quantum = quantum},
+          .trades = {.trade = options.flag("trade"),
+                     .interval = {quantum.ms * options.integer("trade_quanta")}}};
 }
 
 const PolicyEntry kGandivaFair = {

@@ -19,7 +19,7 @@ SHAPES = {(1, 1): 4, (1, 2): 3, (1, 4): 2, (2, 2): 1, (2, 4): 1}
 SETTINGS = ["models=slides", "reference_gpu=V100"]
 # In a cluster the speeds of jobs are unknown, and users state how long they run.
 KNOWN = ["work=declared", "speeds=measured", "profile_s=86400"]
-POLICIES = {"gandiva-fair": "gandiva-fair:quantum_s=300,horizon_s=600", "hadar": "hadar:round_s=360,switch_s=60",
+POLICIES = {"gandiva-fair": "gandiva-fair:quantum_s=300", "hadar": "hadar:round_s=360,switch_s=60",
             "tiresias": "tiresias:limits=3240/7200", "fifo": "fifo:skip=true"}
 
 

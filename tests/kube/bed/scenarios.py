@@ -151,7 +151,7 @@ def leaving():
     asks = gangs(4, pods=1, work_s=30000.0)
     own = Ask("own", "ann", 1, 8, 600.0, "GRU")
     with Bed("1xV100:8", SETTINGS, FACTOR) as bed:
-        scheduler = bed.fairlead("gandiva-fair:quantum_s=2,horizon_s=20")
+        scheduler = bed.fairlead("gandiva-fair:quantum_s=2")
         submit(bed, asks)
         until(lambda: any(line["what"] == "begins" for line in bed.history()), 30, "one runs")
         submit(bed, [own])
@@ -170,7 +170,7 @@ def tickets():
     """Tickets are edited while gangs run: from one each to three for ann."""
     asks = gangs(4, work_s=30000.0)
     with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
-        bed.fairlead("gandiva-fair:quantum_s=2,horizon_s=20")
+        bed.fairlead("gandiva-fair:quantum_s=2")
         submit(bed, asks)
         until(lambda: any(line["what"] == "begins" for line in bed.history()), 30, "one runs")
         time.sleep(2)

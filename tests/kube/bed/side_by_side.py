@@ -17,7 +17,7 @@ TICKETS = dict.fromkeys(USERS, 1)
 SCHEDULERS = {
     "kube-scheduler": {"scheduler": True},
     "kube-scheduler, gang API": {"gang_api": True},
-    "fairlead, gandiva-fair": {"policy": "gandiva-fair:quantum_s=300,horizon_s=600"},
+    "fairlead, gandiva-fair": {"policy": "gandiva-fair:quantum_s=300"},
     "fairlead, hadar": {"policy": "hadar:round_s=360,switch_s=60"},
     "fairlead, dally": {"policy": "dally:node_s=300,rack_s=900,least_s=60,limits_gpu_s=3300/13200/52800/208800/832800"},
 }

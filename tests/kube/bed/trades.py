@@ -18,7 +18,7 @@ SETTINGS = ["models=slides", "reference_gpu=K80"]
 USERS = {"ann": "VAE", "bob": "ResNeXt50", "cho": "GRU"}  # 1.25, 6.33 and 4.81 times as fast on a V100
 JOBS = 8  # of each user, of one GPU, longer than the run
 # In real time: turns of 60 s, because a speed is measured within one, and trades every second turn.
-POLICY = "gandiva-fair:quantum_s=300,trade_quanta=2,horizon_s=600"
+POLICY = "gandiva-fair:quantum_s=300,trade_quanta=2"
 # An agent needs half a minute of steps; without agents nothing is ever measured.
 PROFILE_S = {True: 30 * FACTOR, False: 86_400}
 
