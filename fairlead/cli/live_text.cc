@@ -49,8 +49,9 @@ std::string foreign_text(const GpuAnswer& gpu) {
   std::vector<std::string> processes;
   processes.reserve(gpu.foreign.size());
   for (const GpuAnswer::Foreign& process : gpu.foreign)
-    processes.push_back(fmt::format("{} of {} (pid {}) is not a Fairlead job",
-                                    printable(process.name), printable(process.user), process.pid));
+    processes.push_back(fmt::format("{} of {} (pid {}) {}", printable(process.name),
+                                    printable(process.user), process.pid,
+                                    printable(process.remark)));
   return fmt::format("{}", fmt::join(processes, "; "));
 }
 

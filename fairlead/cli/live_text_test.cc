@@ -67,10 +67,14 @@ TEST(LiveText, AJobThatLeavesItsGpusIdleIsNamed) {
 TEST(LiveText, WhatElseUsesAGpuIsNamed) {
   ClusterAnswer with = cluster();
   with.nodes[1].gpus[1].state = "down";
-  with.nodes[1].gpus[1].foreign = {{4242, "python", "bob"}, {4243, "sh\x1b[2J", "bob"}};
+  with.nodes[1].gpus[1].foreign = {
+      {4242, "python", "bob", "is not a Fairlead job"},
+      {4243, "sh\x1b[2J", "bob", "is of job 12, which has other GPUs"}};
   const std::string queue = queue_text(with, {}, TextStyle::kPlain);
   EXPECT_NE(queue.find("\nGPU 3: python of bob (pid 4242) is not a Fairlead job; sh"),
             std::string::npos)
+      << queue;
+  EXPECT_NE(queue.find("(pid 4243) is of job 12, which has other GPUs\n"), std::string::npos)
       << queue;
   EXPECT_EQ(queue.find('\x1b'), std::string::npos);
   const std::string gpus = gpus_text(with, {}, TextStyle::kPlain);

@@ -50,7 +50,8 @@ auto list(const json& object, const char* key, Read read) {
 GpuAnswer::Foreign foreign_answer(const json& process) {
   return {.pid = integer(process, "pid").value_or(0),
           .name = text(process, "name"),
-          .user = text(process, "user")};
+          .user = text(process, "user"),
+          .remark = text(process, "remark")};
 }
 
 NodeAnswer node_answer(const json& node) {

@@ -20,9 +20,11 @@ struct GpuAnswer {
   struct Foreign {
     std::int64_t pid = 0;
     std::string name, user;
+    std::string remark;  // why it is foreign, after its name
   };
-  std::vector<Foreign> foreign{};  // processes on it that are of no job
-  std::string outage{};            // why no job may have it; empty: it is in service
+  std::vector<Foreign>
+      foreign{};         // processes on it that are of no job, or of a job with other GPUs
+  std::string outage{};  // why no job may have it; empty: it is in service
 };
 
 struct NodeAnswer {

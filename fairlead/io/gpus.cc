@@ -39,7 +39,7 @@ std::optional<Gpus> Gpus::open(const std::string& library) {
 }
 
 GpuLook Gpus::look(std::span<const std::string> names,
-                   const std::function<bool(pid_t)>& is_ours) const {
+                   const std::function<std::optional<TaskId>(pid_t)>& task_of) const {
   GpuLook look;
   const bool sees_all = sees_all_processes();
   for (std::uint32_t gpu = 0; gpu < names.size(); ++gpu) {
@@ -51,15 +51,17 @@ GpuLook Gpus::look(std::span<const std::string> names,
     std::vector<pid_t> pids = nvml_->processes(names[gpu]).value_or(std::vector<pid_t>());
     std::ranges::sort(pids);
     for (const pid_t pid : pids) {
-      if (is_ours(pid)) continue;
+      const std::optional<TaskId> task = task_of(pid);
+      if (!task) continue;
       const std::string folder = fmt::format("/proc/{}", pid);
       const std::optional<std::string> name = shim::read_file(folder + "/comm");
       struct stat now {};
       if (!name || name->starts_with(kService) || ::stat(folder.c_str(), &now) != 0) continue;
-      look.foreign.push_back({.gpu = gpu,
-                              .pid = static_cast<std::uint64_t>(pid),
-                              .name = printable_name(*name),
-                              .user = account_name(now.st_uid)});
+      look.processes.push_back({.gpu = gpu,
+                                .pid = static_cast<std::uint64_t>(pid),
+                                .name = printable_name(*name),
+                                .user = account_name(now.st_uid),
+                                .task = *task});
     }
   }
   return look;

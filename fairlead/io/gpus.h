@@ -22,7 +22,9 @@ class Gpus {
 
   // `names`: the UUIDs of the machine's GPUs, in its order. Costs a few milliseconds for each GPU. In a container with
   // its own process numbers no process is reported, because the driver's numbers cannot be found there.
-  GpuLook look(std::span<const std::string> names, const std::function<bool(pid_t)>& is_ours) const;
+  // `task_of`: TaskProcesses::task_of().
+  GpuLook look(std::span<const std::string> names,
+               const std::function<std::optional<TaskId>(pid_t)>& task_of) const;
 
   // Returns the devices of these GPUs. Leaves out GPUs of which the driver does not report it.
   std::vector<DeviceNumber> devices(std::span<const std::string> names) const;

@@ -28,7 +28,7 @@ class GpusTest : public RealIoTest {
   void SetUp() override {
     RealIoTest::SetUp();
     say_on("GPU-a", ::getpid());
-    if (foreign().empty())
+    if (processes().empty())
       GTEST_SKIP() << "a container, in which the driver's processes are not found";
     say("");
   }
@@ -40,7 +40,7 @@ class GpusTest : public RealIoTest {
   std::optional<GpuLook> look() const {
     return io_->look_at_gpus(std::vector<std::string>{"GPU-b", "GPU-a"});
   }
-  std::vector<ForeignProcess> foreign() const { return look()->foreign; }
+  std::vector<GpuProcess> processes() const { return look()->processes; }
 
  private:
   std::filesystem::path says_;
@@ -50,14 +50,14 @@ INSTANTIATE_TEST_SUITE_P(Gpus, GpusTest, testing::Bool(),
                          [](const auto& tested) { return tested.param ? "Cgroups" : "Signals"; });
 
 TEST_P(GpusTest, AProcessOfNoTaskIsNamed) {
-  EXPECT_EQ(foreign(), std::vector<ForeignProcess>());
+  EXPECT_EQ(processes(), std::vector<GpuProcess>());
   EXPECT_EQ(look()->busy_percent, (std::vector<int>{90, 7}));
   EXPECT_EQ(look()->memory, (std::vector<GpuMemory>{{17'179, 0}, {17'179, 0}}));
   say_on("GPU-a", ::getpid());
   std::string name = text_of_file("/proc/self/comm");
   name.pop_back();
-  EXPECT_EQ(foreign(), (std::vector<ForeignProcess>{{1, static_cast<std::uint64_t>(::getpid()),
-                                                     name, account_name(::geteuid())}}));
+  EXPECT_EQ(processes(), (std::vector<GpuProcess>{{1, static_cast<std::uint64_t>(::getpid()), name,
+                                                   account_name(::geteuid())}}));
 }
 
 TEST_P(GpusTest, WhatIsBelowATaskIsItsOwnHoweverItDetachedItself) {
@@ -66,7 +66,8 @@ TEST_P(GpusTest, WhatIsBelowATaskIsItsOwnHoweverItDetachedItself) {
         "wait; while :; do sleep 1000; done");
   const pid_t pid = std::stoi(fifo().line());
   say_on("GPU-a", pid);
-  EXPECT_EQ(foreign(), std::vector<ForeignProcess>());
+  ASSERT_EQ(processes().size(), 1U);
+  EXPECT_EQ(processes()[0].task, id(1));
 }
 
 TEST_P(GpusTest, ATaskThatTheNextDaemonFindsIsNotForeign) {
@@ -79,12 +80,13 @@ TEST_P(GpusTest, ATaskThatTheNextDaemonFindsIsNotForeign) {
   io_ = RealIo::open(again).value();
   ASSERT_EQ(io_->tasks().size(), 1U);
   say_on("GPU-b", pid);
-  EXPECT_EQ(foreign(), std::vector<ForeignProcess>());
+  ASSERT_EQ(processes().size(), 1U);
+  EXPECT_EQ(processes()[0].task, id(1));
 }
 
 TEST_P(GpusTest, AProcessThatHasEndedIsNotNamed) {
   say_on("GPU-a", 4'194'305);  // more than there can be
-  EXPECT_EQ(foreign(), std::vector<ForeignProcess>());
+  EXPECT_EQ(processes(), std::vector<GpuProcess>());
 }
 
 TEST_P(GpusTest, StandInsSayNothing) {

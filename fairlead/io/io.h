@@ -97,13 +97,14 @@ struct TaskStatus {
   TaskEnd end{};                 // if the task has ended
 };
 
-// A process that computes on a GPU and belongs to no task.
-struct ForeignProcess {
+// A process that computes on a GPU.
+struct GpuProcess {
   std::uint32_t gpu = 0;  // index on the machine
   std::uint64_t pid = 0;
   std::string name;  // its program's name, for example "python"; printable
   std::string user;
-  friend bool operator==(const ForeignProcess&, const ForeignProcess&) = default;
+  TaskId task{};  // that it belongs to; no job: none
+  friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 
 // The memory of a GPU, in 10^6 bytes.
@@ -114,11 +115,11 @@ struct GpuMemory {
 };
 
 struct GpuLook {
-  std::vector<ForeignProcess> foreign;  // by GPU
-  std::vector<int> busy_percent;        // by GPU of the machine, in the last moment; -1: not known
-  std::vector<std::string> errors;      // by GPU: the driver's error; empty: none
-  std::vector<GpuMemory> memory;        // by GPU
-  std::vector<int> power_w;             // by GPU; -1: not known
+  std::vector<GpuProcess> processes;  // by GPU
+  std::vector<int> busy_percent;      // by GPU of the machine, in the last moment; -1: not known
+  std::vector<std::string> errors;    // by GPU: the driver's error; empty: none
+  std::vector<GpuMemory> memory;      // by GPU
+  std::vector<int> power_w;           // by GPU; -1: not known
 };
 
 // Observations of a task; the texts are its user's.

@@ -146,7 +146,7 @@ class Machine : public RealIo {
 
   std::optional<GpuLook> look_at_gpus(std::span<const std::string> names) override {
     if (!gpus_) return std::nullopt;
-    return gpus_->look(names, [&](pid_t pid) { return tasks_.has_process(pid); });
+    return gpus_->look(names, [&](pid_t pid) { return tasks_.task_of(pid); });
   }
 
   void notify(Notification notification) override { notices_.add(std::move(notification)); }

@@ -4,8 +4,8 @@
 
 namespace fairlead {
 
-void SimMachine::add_foreign(std::uint32_t gpu, Time until) {
-  foreign_.push_back({{gpu, 40'000 + ++foreigners_, "python", "user9"}, until});
+void SimMachine::add_foreign(std::uint32_t gpu, Time until, TaskId task) {
+  foreign_.push_back({{gpu, 40'000 + ++foreigners_, "python", "user9", task}, until});
 }
 
 void SimMachine::settle(Time now) {
@@ -16,9 +16,9 @@ GpuLook SimMachine::look() {
   GpuLook look = report_;
   for (Foreign& foreign : foreign_) {
     foreign.is_seen = true;
-    look.foreign.push_back(foreign.process);
+    look.processes.push_back(foreign.process);
   }
-  std::ranges::stable_sort(look.foreign, {}, &ForeignProcess::gpu);
+  std::ranges::stable_sort(look.processes, {}, &GpuProcess::gpu);
   return look;
 }
 

@@ -28,8 +28,8 @@ class SimMachine {
   std::size_t gpus() const { return report_.busy_percent.size(); }
   // The driver's report of their load and errors.
   GpuLook& gpu_report() { return report_; }
-  // Lets a foreign process compute on a GPU until then.
-  void add_foreign(std::uint32_t gpu, Time until);
+  // Lets a foreign process compute on a GPU until then, by default one of no task.
+  void add_foreign(std::uint32_t gpu, Time until, TaskId task = {});
   void end_foreign() { foreign_.clear(); }
   // Ends the foreign processes that are over.
   void settle(Time now);
@@ -50,7 +50,7 @@ class SimMachine {
 
  private:
   struct Foreign {
-    ForeignProcess process;
+    GpuProcess process;
     Time until;
     bool is_seen = false;  // a daemon has received its event
   };

@@ -371,15 +371,16 @@ std::optional<TaskStatus> TaskProcesses::status_of(TaskId task, const Live& live
 }
 
 // A shim is the subreaper of its task, so all that is of the task is below it, wherever it went.
-bool TaskProcesses::has_process(pid_t pid) const {
+std::optional<TaskId> TaskProcesses::task_of(pid_t pid) const {
   for (pid_t at = pid; at > 1;) {
-    if (std::ranges::any_of(live_, [&](const auto& entry) { return entry.second.pid == at; }))
-      return true;
+    const auto task =
+        std::ranges::find_if(live_, [&](const auto& entry) { return entry.second.pid == at; });
+    if (task != live_.end()) return task->first;
     const std::optional<shim::Process> process = shim::find_process(at);
-    if (!process || process->has_ended()) return true;
+    if (!process || process->has_ended()) return std::nullopt;
     at = process->parent;
   }
-  return false;
+  return TaskId{};
 }
 
 void TaskProcesses::forget(TaskId task) {

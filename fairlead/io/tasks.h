@@ -40,8 +40,9 @@ class TaskProcesses {
   // Returns the end of a task, if `ready` signals one.
   std::optional<IoEvent> handle(const Epoll::Ready& ready);
 
-  // Returns whether a process belongs to a task: it is below a shim. True also for a process that ends meanwhile.
-  bool has_process(pid_t pid) const;
+  // Returns the task that a process belongs to: it is below the task's shim. No job: it belongs to none. Nothing: the process
+  // ends meanwhile.
+  std::optional<TaskId> task_of(pid_t pid) const;
 
   // Like the functions of Io. `terminal`: the task's terminal or input; -1: none. `denied`: devices that it may not open.
   Status start(const TaskSpec& spec, int terminal, std::vector<DeviceNumber> denied);

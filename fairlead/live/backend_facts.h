@@ -70,8 +70,9 @@ class BackendFacts {
     std::optional<Load> load{};
   };
   virtual JobFacts of(JobId, Time /*now*/) const { return {}; }
-  // Returns the processes on GPUs that belong to no job, by GPU. A backend that knows any has one host.
-  virtual std::span<const ForeignProcess> foreign() const { return {}; }
+  // Returns the processes on GPUs that belong to no job, or to a job with other GPUs, by GPU. A backend that knows any has one
+  // host.
+  virtual std::span<const GpuProcess> foreign() const { return {}; }
   // A GPU that no job may have, for another cause than a foreign process.
   struct Outage {
     std::uint32_t gpu = 0;   // its number on its host

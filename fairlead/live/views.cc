@@ -109,11 +109,22 @@ struct Views::Gpus {
   IdVector<NodeId, std::uint64_t> stopping;
 };
 
+std::string foreign_remark(const GpuProcess& process) {
+  const JobId job = process.task.job;
+  return job.is_none() ? "is not a Fairlead job"
+                       : fmt::format("is of job {}, which has other GPUs", job.row());
+}
+
 json Views::foreign_on(std::uint32_t gpu) const {
   json list = json::array();
-  for (const ForeignProcess& process : backend.foreign()) {
+  for (const GpuProcess& process : backend.foreign()) {
     if (process.gpu != gpu) continue;
-    list.push_back({{"pid", process.pid}, {"name", process.name}, {"user", process.user}});
+    const JobId job = process.task.job;
+    list.push_back({{"pid", process.pid},
+                    {"name", process.name},
+                    {"user", process.user},
+                    {"job", job.is_none() ? json(nullptr) : json(job.row())},
+                    {"remark", foreign_remark(process)}});
   }
   return list;
 }

@@ -25,6 +25,9 @@ FirstOnHost first_gpus_on_host(const Cluster& cluster);
 // Returns GPU time by user, model and GPU type (docs/openapi.yaml).
 nlohmann::json usage_json(const Tables& tables, const UsageBook::Times& times);
 
+// Returns why a process on a GPU is foreign, after its name: "is not a Fairlead job".
+std::string foreign_remark(const GpuProcess& process);
+
 struct Views {
   // `options`: of the policy, in canonical form. REQUIRES: the arguments passed by reference outlive this; `book` gets
   // every record.

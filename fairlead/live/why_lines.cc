@@ -235,12 +235,12 @@ class Why {
     outage_lines();
     if (views_.backend.foreign().empty()) return;
     const FirstOnHost first = first_gpus_on_host(tables_.cluster);
-    for (const ForeignProcess& process : views_.backend.foreign()) {
+    for (const GpuProcess& process : views_.backend.foreign()) {
       const auto after = std::upper_bound(first.begin(), first.end(), process.gpu);
       const NodeId node(static_cast<std::size_t>(after - first.begin() - 1));
       if (!can_use(tables_, job_, node)) continue;
-      lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) is not a Fairlead job.", process.gpu,
-                                   process.name, process.user, process.pid));
+      lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) {}.", process.gpu, process.name,
+                                   process.user, process.pid, foreign_remark(process)));
     }
   }
 

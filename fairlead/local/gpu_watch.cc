@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 namespace fairlead {
@@ -16,12 +17,14 @@ constexpr Duration kGpuLook = seconds(5);
 
 }  // namespace
 
-GpuWatch::GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox)
+GpuWatch::GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox,
+                   IsGiven is_given)
     : io_(io),
       tables_(tables),
       machine_(machine),
       inbox_(inbox),
-      first_(first_gpus(machine.cluster)) {
+      first_(first_gpus(machine.cluster)),
+      is_given_(std::move(is_given)) {
   const auto text = io_.read(kGpuFile);
   if (!text) return;
   // A file that cannot be read closes nothing; names that are needed were checked before (local/same_gpus.h).
@@ -39,6 +42,10 @@ void GpuWatch::look(Time now) {
   next_look_ = look ? now + kGpuLook : Time::never();
   looked_at_ = now;
   look_ = look ? *std::move(look) : GpuLook();
+  foreign_.clear();
+  std::ranges::copy_if(look_.processes, std::back_inserter(foreign_), [&](const GpuProcess& one) {
+    return one.task.job.is_none() || !is_given_(one.task, one.gpu);
+  });
   settle();
 }
 
@@ -107,8 +114,7 @@ std::map<std::uint32_t, GpuWatch::Outage> GpuWatch::outages(Time now) const {
 }
 
 bool GpuWatch::is_usable(std::uint32_t gpu) const {
-  return !outage(gpu, {}) &&
-         std::ranges::find(look_.foreign, gpu, &ForeignProcess::gpu) == look_.foreign.end();
+  return !outage(gpu, {}) && std::ranges::find(foreign_, gpu, &GpuProcess::gpu) == foreign_.end();
 }
 
 bool GpuWatch::are_usable(std::span<const std::uint32_t> gpus) const {

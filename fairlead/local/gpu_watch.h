@@ -1,6 +1,6 @@
 // The GPUs of the machine that no job may have now, and why.
 //
-// Five causes: a foreign process computes on the GPU; the driver reports an error or no longer lists it; tasks fail at
+// Five causes: a foreign process computes on the GPU, of no job or of a job with other GPUs; the driver reports an error or no longer lists it; tasks fail at
 // once on it (local/gpu_blame.h); an administrator closed it; the daemon does not serve it. A job that has such a GPU
 // already keeps it, and no other job follows: idle ones are down for the engine, and starts on them are taken back.
 //
@@ -17,6 +17,7 @@
 #include "fairlead/local/machine.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,8 +29,11 @@ namespace fairlead {
 
 class GpuWatch {
  public:
+  // Returns whether a task has the GPU; true if its GPUs are not known.
+  using IsGiven = std::function<bool(TaskId task, std::uint32_t gpu)>;
+
   // Reads the file. REQUIRES: the arguments outlive this.
-  GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox);
+  GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox, IsGiven is_given);
 
   // Asks the driver, and reports changes to the engine.
   void look(Time now);
@@ -42,7 +46,8 @@ class GpuWatch {
   // Returns the largest memory of a GPU of each type, in 10^6 bytes; 0: not known.
   IdVector<GpuTypeId, std::uint32_t> memory_mb_of_types() const;
   bool has_looked_at(Time now) const { return looked_at_ == now; }
-  std::span<const ForeignProcess> foreign() const { return look_.foreign; }
+  // Returns the processes on GPUs that belong to no task, or to a task that was not given the GPU.
+  std::span<const GpuProcess> foreign() const { return foreign_; }
 
   // Returns whether a job may start on these GPUs.
   bool are_usable(std::span<const std::uint32_t> gpus) const;
@@ -86,7 +91,9 @@ class GpuWatch {
   const FirstGpus first_;
   GpuFile file_;
   GpuBlame blame_;
+  const IsGiven is_given_;
   GpuLook look_;
+  std::vector<GpuProcess> foreign_;  // in the last look
   Time looked_at_ = Time::never();
   Time next_look_;
 };

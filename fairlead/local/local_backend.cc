@@ -58,7 +58,14 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
       hook_(std::move(hook)),
       references_(io),
       first_gpus_(fairlead::first_gpus(machine.cluster)),
-      gpus_(io, tables, machine, inbox),
+      gpus_(io, tables, machine, inbox,
+            [this](TaskId id, std::uint32_t gpu) {
+              const auto job = jobs_.find(id.job);
+              if (job == jobs_.end() || !job->second.task || job->second.task->id != id)
+                return true;
+              const std::vector<std::uint32_t>& gpus = job->second.task->gpus;
+              return gpus.empty() || std::ranges::find(gpus, gpu) != gpus.end();
+            }),
       works_on_(machine.cluster.gpus),
       room_(tables),
       host_room_(machine.host.memory_mb) {}

@@ -18,7 +18,7 @@ class LocalFacts : public BackendFacts {
   std::string name_of(JobId job) const override;
   bool rests_in_place(JobId) const override { return true; }
   JobFacts of(JobId job, Time now) const override;
-  std::span<const ForeignProcess> foreign() const override { return backend_.gpus().foreign(); }
+  std::span<const GpuProcess> foreign() const override { return backend_.gpus().foreign(); }
   std::vector<Outage> outages(Time now) const override;
   std::uint32_t gpus_max(std::string_view user) const override;
   std::vector<Group> groups() const override;

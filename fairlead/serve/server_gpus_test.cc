@@ -21,8 +21,11 @@ TEST(Server, AGpuOnWhichSomethingElseComputesIsGivenToNoJob) {
   daemon.io.machine().add_foreign(1, Time{} + seconds(100));
   daemon.run_to(10);
   EXPECT_EQ(gpu(daemon, 1)["state"], "down");
-  EXPECT_EQ(gpu(daemon, 1)["foreign"][0],
-            (json{{"pid", 40001}, {"name", "python"}, {"user", "user9"}}));
+  EXPECT_EQ(gpu(daemon, 1)["foreign"][0], (json{{"pid", 40001},
+                                                {"name", "python"},
+                                                {"user", "user9"},
+                                                {"job", nullptr},
+                                                {"remark", "is not a Fairlead job"}}));
   const std::size_t both = daemon.submit({"work", "1000"}, 2);
   daemon.run_to(90);
   EXPECT_EQ(daemon.state(both), "waiting");
@@ -33,6 +36,46 @@ TEST(Server, AGpuOnWhichSomethingElseComputesIsGivenToNoJob) {
   daemon.run_to(120);
   EXPECT_EQ(daemon.state(both), "finished");
   EXPECT_EQ(gpu(daemon, 1)["state"], "idle");
+}
+
+TEST(Server, AJobThatComputesOnOtherGpusThanItsOwnTakesThemOut) {
+  SimDaemon daemon("fifo", "1xV100:3");
+  daemon.io.machine().set_gpus(3);
+  daemon.fail(Outage::kDaemon);
+  const std::size_t cheat = daemon.submit({"work", "600000"});
+  daemon.run_to(5);
+  const TaskId task = daemon.io.tasks().at(0).id;
+  for (const std::uint32_t gpu : {0U, 1U})
+    daemon.io.machine().add_foreign(gpu, Time{} + seconds(100), task);
+  daemon.run_to(20);
+  EXPECT_EQ(gpu(daemon, 0)["foreign"], json::array()) << "it has this one";
+  EXPECT_EQ(gpu(daemon, 1)["foreign"][0]["job"], cheat);
+  EXPECT_EQ(gpu(daemon, 1)["state"], "down");
+  const std::size_t both = daemon.submit({"work", "1000"}, 2);
+  daemon.run_to(90);
+  EXPECT_EQ(daemon.state(both), "waiting");
+  const std::string why = daemon.ask("GET", fmt::format("/v1/jobs/{}/why", both)).body;
+  const std::string line =
+      fmt::format("GPU 1: python of user9 (pid 40002) is of job {}, which has other GPUs.", cheat);
+  EXPECT_NE(why.find(line), std::string::npos) << why;
+  daemon.run_to(120);
+  EXPECT_EQ(daemon.state(both), "finished");
+}
+
+// The daemon learns from its journal which GPUs the task was given.
+TEST(Server, AJobOfAnEarlierDaemonIsComparedWithItsGpus) {
+  SimDaemon daemon("fifo");
+  daemon.io.machine().set_gpus(2);
+  daemon.fail(Outage::kDaemon);
+  daemon.submit({"work", "600000"});
+  daemon.run_to(5);
+  const TaskId task = daemon.io.tasks().at(0).id;
+  daemon.fail(Outage::kDaemon, seconds(30));
+  for (const std::uint32_t gpu : {0U, 1U})
+    daemon.io.machine().add_foreign(gpu, Time{} + seconds(200), task);
+  daemon.run_to(60);
+  EXPECT_EQ(gpu(daemon, 0)["foreign"], json::array());
+  EXPECT_EQ(gpu(daemon, 1)["state"], "down");
 }
 
 TEST(Server, AJobStaysWhereSomethingElseComesAndNoOtherComesAfterIt) {

@@ -56,5 +56,9 @@ class GpusTest(LiveTest):
         self.say(("GPU-a", pid))
         self.assertEqual(live.await_end(more)["state"], "finished")
         self.assertEqual(self.gpu(0)["foreign"], [])
+        # But it does on a GPU that the job was not given.
+        self.say(("GPU-a", pid), ("GPU-b", pid))
+        until(lambda: self.gpu(1)["state"] == "down", 20)
+        self.assertEqual([process["job"] for process in self.gpu(1)["foreign"]], [job])
         live.post(f"/v1/jobs/{job}/cancel")
         self.assert_clean_end(live)
