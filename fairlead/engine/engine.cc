@@ -220,10 +220,10 @@ Status Engine::check_gang(JobId job) const {
   if (copies_of(present) > 1 && !policy_->needs().copies) {
     return misuse(job, "place_copy: its needs() do not ask for copies");
   }
-  const std::uint32_t copies_max = jobs_.extras_of(job).copies_max;
-  if (copies_max != 0 && copies_of(present) > copies_max) {
-    return misuse(job, fmt::format("place_copy: {} copies, where {} are allowed",
-                                   copies_of(present), copies_max));
+  const std::uint32_t most = jobs_.extras_of(job).most_copies(tables_.cluster.nodes());
+  if (copies_of(present) > most) {
+    return misuse(
+        job, fmt::format("place_copy: {} copies, where {} are allowed", copies_of(present), most));
   }
   const bool elastic = policy_->needs().elastic;
   const std::uint32_t gpus_min = elastic ? jobs_.gpus_min[job] : jobs_.gpus[job];

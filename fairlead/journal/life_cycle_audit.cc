@@ -158,9 +158,9 @@ void LifeCycleAudit::on_place(const record::Place& place) {
     ++job.run;
   }
   job.copies = place.copy + 1;
-  const std::uint32_t copies_max = job.extras.copies_max;
-  if (copies_max != 0 && job.copies > copies_max)
-    problem("job {} has {} copies, where {} are allowed", place.job.row(), job.copies, copies_max);
+  const std::uint32_t most = job.extras.most_copies(nodes_.size());
+  if (job.copies > most)
+    problem("job {} has {} copies, where {} are allowed", place.job.row(), job.copies, most);
   grant(job, place);
   if (job.is_pinned && !job.last.empty() && job.grants != job.last) {
     problem("job {} is pinned, and gets other GPUs than in its last run", place.job.row());

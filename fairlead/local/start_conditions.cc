@@ -36,8 +36,7 @@ Status StartConditions::load() {
 
 void StartConditions::add(JobId job, Submission& what) {
   const Jobs& jobs = tables_.jobs;
-  add(job, entry_of(what, jobs.user[job], jobs.gpus[job], jobs.extras_of(job).copies_max,
-                    jobs.types[job]));
+  add(job, entry_of(what, jobs.user[job], jobs.gpus[job], jobs.extras_of(job), jobs.types[job]));
   if (!is_held_open(tables_, job)) {
     if (what.is_held || !what.after.empty()) due_.insert(job);
     return;
@@ -49,14 +48,13 @@ void StartConditions::add(JobId job, Submission& what) {
 }
 
 void StartConditions::add_new(const JobSpec& asked, Submission& what) {
-  add(asked.job, entry_of(what, asked.user, asked.gpus_max, asked.extras.copies_max, asked.types));
+  add(asked.job, entry_of(what, asked.user, asked.gpus_max, asked.extras, asked.types));
   due_.insert(asked.job);
 }
 
 StartConditions::Entry StartConditions::entry_of(Submission& what, UserId user, std::uint32_t gpus,
-                                                 std::uint32_t copies_max, TypeMask types) const {
-  const auto nodes = static_cast<std::uint32_t>(tables_.cluster.nodes());
-  const std::uint32_t copies = copies_max == 0 ? nodes : std::min(copies_max, nodes);
+                                                 const JobExtras& extras, TypeMask types) const {
+  const std::uint32_t copies = extras.most_copies(tables_.cluster.nodes());
   return {.what = &what, .user = user, .gpus = gpus, .gpus_max = gpus * copies, .types = types};
 }
 

@@ -97,7 +97,7 @@ class StartConditions : public RecordSink {
     UserOrder order{};
   };
 
-  Entry entry_of(Submission& what, UserId user, std::uint32_t gpus, std::uint32_t copies_max,
+  Entry entry_of(Submission& what, UserId user, std::uint32_t gpus, const JobExtras& extras,
                  TypeMask types) const;
   void add(JobId job, const Entry& entry);
   bool is_new(JobId job) const { return !tables_.jobs.has(job); }

@@ -8,6 +8,8 @@
 
 #include "fairlead/base/units.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace fairlead {
@@ -56,6 +58,12 @@ struct JobExtras {
   // Seconds of its training between two checkpoints, if it saves no other; 0: it also saves when it must move. A move
   // loses the work since the last one.
   std::uint32_t checkpoint_every_s = 0;
+
+  // Returns the largest number of copies on that many nodes.
+  std::uint32_t most_copies(std::size_t nodes) const {
+    const auto each_node = static_cast<std::uint32_t>(nodes);
+    return copies_max == 0 ? each_node : std::min(copies_max, each_node);
+  }
 
   // Calls visit(name, field, range) for each attribute, in the order of the bytes of journals: add a new
   // one at the end.

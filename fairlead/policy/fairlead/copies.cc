@@ -22,7 +22,7 @@ std::uint32_t worth_a_switch(double left_s, double switch_s) {
 
 std::uint32_t Copies::wanted(const View& view, JobId job, double left_s, bool may_grow) {
   const std::uint32_t most =
-      std::min(limit(options_.most), limit(view.jobs.extras_of(job).copies_max));
+      std::min(limit(options_.most), view.jobs.extras_of(job).most_copies(view.cluster.nodes()));
   const bool is_elastic = view.jobs.gpus_min[job] < view.jobs.gpus_max[job];
   if (most == 1 || is_elastic) return 1;
   const bool runs = view.jobs.state[job] == JobState::kRunning;

@@ -34,8 +34,8 @@ namespace {
 struct HadarEOptions {
   bool shortest_first;  // the utility is jct, not makespan
   Duration round;
-  Duration switch_cost;      // expected of a new copy
-  std::uint32_t copies_max;  // 0: no limit
+  Duration switch_cost;       // expected of a new copy
+  std::uint32_t copies_most;  // 0: no limit
   Placement placement;
 };
 
@@ -55,12 +55,12 @@ class HadarE : public Policy {
   struct Fork {
     JobId job;
     std::uint32_t gpus = 1;
-    std::uint32_t copies_max = 0;  // 0: no limit
-    double remaining_s = 0;        // at speed 1
-    TypeMask fitting = 0;          // types that it can run on and that have a node large enough
-    bool is_wide = false;          // larger than every node that it can run on
-    std::uint32_t present = 0;     // copies in the world
-    double rate = 0;               // rate of its gang in the draft
+    std::uint32_t copies_most = 1;
+    double remaining_s = 0;     // at speed 1
+    TypeMask fitting = 0;       // types that it can run on and that have a node large enough
+    bool is_wide = false;       // larger than every node that it can run on
+    std::uint32_t present = 0;  // copies in the world
+    double rate = 0;            // rate of its gang in the draft
     std::uint32_t copies = 0;
   };
   struct Bid {
@@ -85,10 +85,6 @@ class HadarE : public Policy {
   NodeId node_for(const View& view, const Plan& plan, const Fork& fork, GpuTypeId type) const;
 
   // 0: no limit.
-  std::uint32_t copies_max_of(std::uint32_t jobs) const {
-    if (jobs == 0 || options_.copies_max == 0) return std::max(jobs, options_.copies_max);
-    return std::min(jobs, options_.copies_max);
-  }
 
   const HadarEOptions options_;
   Time round_end_;
@@ -148,7 +144,9 @@ void HadarE::collect(const View& view, const Plan& plan) {
   for (std::span<const JobId> jobs : {view.waiting, view.running}) {
     for (JobId job : jobs) {
       Fork fork{.job = job, .gpus = view.jobs.gpus[job]};
-      fork.copies_max = copies_max_of(view.jobs.extras_of(job).copies_max);
+      fork.copies_most = view.jobs.extras_of(job).most_copies(view.cluster.nodes());
+      if (options_.copies_most > 0)
+        fork.copies_most = std::min(fork.copies_most, options_.copies_most);
       fork.remaining_s = to_seconds(view.work.remaining(job));
       fork.fitting = types_that_fit(view, plan, job);
       fork.is_wide = fork.fitting == 0;
@@ -195,14 +193,12 @@ void HadarE::share_for_makespan(const View& view, std::vector<double> gpus) {
   ShareProblem problem;
   problem.gpus = std::move(gpus);
   // With n copies a job can have n times the time of a type; the row's bound of 1 stands for n.
-  const auto nodes = static_cast<double>(view.cluster.nodes());
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < forks_.size(); ++i) {
     const std::span own = std::span(rates_).subspan(i * columns, columns);
     if (std::ranges::max(own) <= 0) continue;
     const Fork& fork = forks_[i];
-    const double limit = fork.copies_max > 0 ? std::min<double>(fork.copies_max, nodes) : nodes;
-    const double copies = fork.is_wide ? 1 : limit;
+    const double copies = fork.is_wide ? 1 : fork.copies_most;
     rows.push_back(i);
     problem.gang.push_back(forks_[i].gpus * copies);
     problem.count.push_back(1);
@@ -260,7 +256,7 @@ void HadarE::fill(const View& view, Plan& plan, GpuTypeId type) {
 
 // Returns false if the job has no use for another copy, or there is no node for it.
 bool HadarE::add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type) {
-  if (fork.copies_max > 0 && fork.copies >= fork.copies_max) return false;
+  if (fork.copies >= fork.copies_most) return false;
   // A copy more than it has in the world delays them all by the time it takes to start.
   const double added =
       rates_[static_cast<std::size_t>(&fork - forks_.data()) * types(view) + type.row()];
@@ -333,7 +329,7 @@ const PolicyEntry kHadarE = {
           HadarEOptions{.shortest_first = options.is("utility", "jct"),
                         .round = options.duration("round_s"),
                         .switch_cost = options.duration("switch_s"),
-                        .copies_max = static_cast<std::uint32_t>(options.integer("copies")),
+                        .copies_most = static_cast<std::uint32_t>(options.integer("copies")),
                         .placement = options.placement()});
     },
     .traits =
