@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <utility>
 
 namespace fairlead {
@@ -42,9 +41,8 @@ void GpuWatch::look(Time now) {
   next_look_ = look ? now + kGpuLook : Time::never();
   looked_at_ = now;
   look_ = look ? *std::move(look) : GpuLook();
-  foreign_.clear();
-  std::ranges::copy_if(look_.processes, std::back_inserter(foreign_), [&](const GpuProcess& one) {
-    return one.task.job.is_none() || !is_given_(one.task, one.gpu);
+  std::erase_if(look_.processes, [&](const GpuProcess& one) {
+    return !one.task.job.is_none() && is_given_(one.task, one.gpu);
   });
   settle();
 }
@@ -114,7 +112,8 @@ std::map<std::uint32_t, GpuWatch::Outage> GpuWatch::outages(Time now) const {
 }
 
 bool GpuWatch::is_usable(std::uint32_t gpu) const {
-  return !outage(gpu, {}) && std::ranges::find(foreign_, gpu, &GpuProcess::gpu) == foreign_.end();
+  return !outage(gpu, {}) &&
+         std::ranges::find(look_.processes, gpu, &GpuProcess::gpu) == look_.processes.end();
 }
 
 bool GpuWatch::are_usable(std::span<const std::uint32_t> gpus) const {

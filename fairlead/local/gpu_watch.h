@@ -47,7 +47,7 @@ class GpuWatch {
   IdVector<GpuTypeId, std::uint32_t> memory_mb_of_types() const;
   bool has_looked_at(Time now) const { return looked_at_ == now; }
   // Returns the processes on GPUs that belong to no task, or to a task that was not given the GPU.
-  std::span<const GpuProcess> foreign() const { return foreign_; }
+  std::span<const GpuProcess> foreign() const { return look_.processes; }
 
   // Returns whether a job may start on these GPUs.
   bool are_usable(std::span<const std::uint32_t> gpus) const;
@@ -92,8 +92,7 @@ class GpuWatch {
   GpuFile file_;
   GpuBlame blame_;
   const IsGiven is_given_;
-  GpuLook look_;
-  std::vector<GpuProcess> foreign_;  // in the last look
+  GpuLook look_;  // only foreign processes are kept
   Time looked_at_ = Time::never();
   Time next_look_;
 };

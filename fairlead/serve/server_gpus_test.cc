@@ -10,14 +10,21 @@ namespace {
 
 using nlohmann::json;
 
+// A daemon that finds GPUs with a driver when it starts.
+struct GpuDaemon : SimDaemon {
+  template <class... Args>
+  explicit GpuDaemon(std::uint32_t gpus, Args&&... args) : SimDaemon(std::forward<Args>(args)...) {
+    io.machine().set_gpus(gpus);
+    fail(Outage::kDaemon);
+  }
+};
+
 json gpu(SimDaemon& daemon, std::size_t index) {
   return json::parse(daemon.ask("GET", "/v1/cluster").body)["nodes"][0]["gpus"][index];
 }
 
 TEST(Server, AGpuOnWhichSomethingElseComputesIsGivenToNoJob) {
-  SimDaemon daemon("fifo");
-  daemon.io.machine().set_gpus(2);
-  daemon.fail(Outage::kDaemon);  // a daemon that knows the foreign processes
+  GpuDaemon daemon(2, "fifo");
   daemon.io.machine().add_foreign(1, Time{} + seconds(100));
   daemon.run_to(10);
   EXPECT_EQ(gpu(daemon, 1)["state"], "down");
@@ -39,9 +46,7 @@ TEST(Server, AGpuOnWhichSomethingElseComputesIsGivenToNoJob) {
 }
 
 TEST(Server, AJobThatComputesOnOtherGpusThanItsOwnTakesThemOut) {
-  SimDaemon daemon("fifo", "1xV100:3");
-  daemon.io.machine().set_gpus(3);
-  daemon.fail(Outage::kDaemon);
+  GpuDaemon daemon(3, "fifo", "1xV100:3");
   const std::size_t cheat = daemon.submit({"work", "600000"});
   daemon.run_to(5);
   const TaskId task = daemon.io.tasks().at(0).id;
@@ -64,9 +69,7 @@ TEST(Server, AJobThatComputesOnOtherGpusThanItsOwnTakesThemOut) {
 
 // The daemon learns from its journal which GPUs the task was given.
 TEST(Server, AJobOfAnEarlierDaemonIsComparedWithItsGpus) {
-  SimDaemon daemon("fifo");
-  daemon.io.machine().set_gpus(2);
-  daemon.fail(Outage::kDaemon);
+  GpuDaemon daemon(2, "fifo");
   daemon.submit({"work", "600000"});
   daemon.run_to(5);
   const TaskId task = daemon.io.tasks().at(0).id;
@@ -79,9 +82,7 @@ TEST(Server, AJobOfAnEarlierDaemonIsComparedWithItsGpus) {
 }
 
 TEST(Server, AJobStaysWhereSomethingElseComesAndNoOtherComesAfterIt) {
-  SimDaemon daemon("fifo", "1xV100");
-  daemon.io.machine().set_gpus(1);
-  daemon.fail(Outage::kDaemon);
+  GpuDaemon daemon(1, "fifo", "1xV100");
   const std::size_t first = daemon.submit({"work", "60000"});
   const std::size_t second = daemon.submit({"work", "1000"});
   daemon.io.machine().add_foreign(0, Time{} + seconds(200));
@@ -99,9 +100,7 @@ TEST(Server, AJobStaysWhereSomethingElseComesAndNoOtherComesAfterIt) {
 }
 
 TEST(Server, ASuspendedJobDoesNotGoOnBesideSomethingElse) {
-  SimDaemon daemon("gandiva-fair:quantum_s=30", "1xV100");
-  daemon.io.machine().set_gpus(1);
-  daemon.fail(Outage::kDaemon);
+  GpuDaemon daemon(1, "gandiva-fair:quantum_s=30", "1xV100");
   const std::size_t ann = daemon.submit({"work", "600000"}, 1, kAnn);
   const std::size_t bob = daemon.submit({"work", "600000"}, 1, kBob);
   daemon.run_to(100);
@@ -115,9 +114,7 @@ TEST(Server, ASuspendedJobDoesNotGoOnBesideSomethingElse) {
 
 // The start is due as soon as the daemon finds that the previous job has left.
 TEST(Server, ADaemonThatBeginsLooksForOthersBeforeItStartsAJob) {
-  SimDaemon daemon("fifo", "1xV100");
-  daemon.io.machine().set_gpus(1);
-  daemon.fail(Outage::kDaemon);
+  GpuDaemon daemon(1, "fifo", "1xV100");
   const std::size_t first = daemon.submit({"work", "600000", "term=checkpoint:20000"});
   const std::size_t second = daemon.submit({"work", "1000"});
   daemon.ask("POST", fmt::format("/v1/jobs/{}/cancel", first));
@@ -133,9 +130,7 @@ TEST(Server, ADaemonThatBeginsLooksForOthersBeforeItStartsAJob) {
 }
 
 TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
-  SimDaemon daemon("fifo");
-  daemon.io.machine().set_gpus(2);
-  daemon.fail(Outage::kDaemon);
+  GpuDaemon daemon(2, "fifo");
   daemon.io.machine().gpu_report().busy_percent[0] = 0;
   daemon.io.machine().gpu_report().busy_percent[1] = 1;
   const std::size_t idle = daemon.submit({"work", "6000000"});
@@ -154,9 +149,7 @@ TEST(Server, AJobThatLeavesItsGpusIdleForLongIsNamed) {
 }
 
 TEST(Server, AJobThatNothingMeasuresHasTheLoadOfItsGpusAsAWeakSign) {
-  SimDaemon daemon("gandiva-fair", "1xV100,1xK80@0.25");
-  daemon.io.machine().set_gpus(2);
-  daemon.fail(Outage::kDaemon);
+  GpuDaemon daemon(2, "gandiva-fair", "1xV100,1xK80@0.25");
   GpuLook& report = daemon.io.machine().gpu_report();
   report.busy_percent = {80, 100};
   report.power_w = {210, -1};
@@ -178,9 +171,7 @@ TEST(Server, AJobThatNothingMeasuresHasTheLoadOfItsGpusAsAWeakSign) {
 }
 
 TEST(Server, AJobThatLeavesItsGpusIdleTooLongIsCancelledIfItsUserSaysSo) {
-  SimDaemon daemon("fifo", "2xV100");
-  daemon.io.machine().set_gpus(2);
-  daemon.fail(Outage::kDaemon);
+  GpuDaemon daemon(2, "fifo", "2xV100");
   daemon.io.machine().gpu_report().busy_percent = {0, 0};
   const std::size_t session = daemon.submit({"work", "6000000"}, 1, kAnn, {{"idle_end_s", 1200}});
   const std::size_t other = daemon.submit({"work", "6000000"});

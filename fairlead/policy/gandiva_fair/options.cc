@@ -4,6 +4,9 @@
 namespace fairlead {
 namespace {
 
+// Time in which a user with less than its entitlement is compensated; chosen.
+constexpr std::int64_t kHorizonQuanta = 2;
+
 constexpr OptionSpec kOptions[] = {
     integer_option("quantum_s", "60", "seconds", 1, 86'400,
                    "Time slice; the default is Gandiva's (OSDI 2018)."),
@@ -46,22 +49,23 @@ constexpr OptionSpec kOptions[] = {
 GandivaFairOptions gandiva_fair_options(const PolicyOptions& options) {
   const Duration quantum = options.duration("quantum_s");
   const bool filling = options.is("tickets", "filling");
-  return {.quantum = quantum,
-          .notes = options.flag("notes"),
-          .balance = options.flag("balance"),
-          .gain = options.real("gain"),
-          .jobs_per_gpu_max = options.real("jobs_per_gpu_max"),
-          .entitlements = {.filling = filling,
-                           .price = options.choice("price",
-                                                   {TradePrice::kSlides, TradePrice::kExternal})},
-          .ledger = {.corrects = filling, .quantum = quantum, .horizon = {2 * quantum.ms}},
-          .turns = {.rule = filling ? options.choice("turns", {TurnRule::kWeight, TurnRule::kStride,
-                                                               TurnRule::kStrict})
-                                    : TurnRule::kStride,
-                    .resident = options.flag("resident"),
-                    .quantum = quantum},
-          .trades = {.trade = options.flag("trade"),
-                     .interval = {quantum.ms * options.integer("trade_quanta")}}};
+  return {
+      .quantum = quantum,
+      .notes = options.flag("notes"),
+      .balance = options.flag("balance"),
+      .gain = options.real("gain"),
+      .jobs_per_gpu_max = options.real("jobs_per_gpu_max"),
+      .entitlements = {.filling = filling,
+                       .price =
+                           options.choice("price", {TradePrice::kSlides, TradePrice::kExternal})},
+      .ledger = {.corrects = filling, .quantum = quantum, .horizon = {kHorizonQuanta * quantum.ms}},
+      .turns = {.rule = filling ? options.choice("turns", {TurnRule::kWeight, TurnRule::kStride,
+                                                           TurnRule::kStrict})
+                                : TurnRule::kStride,
+                .resident = options.flag("resident"),
+                .quantum = quantum},
+      .trades = {.trade = options.flag("trade"),
+                 .interval = {quantum.ms * options.integer("trade_quanta")}}};
 }
 
 const PolicyEntry kGandivaFair = {

@@ -84,8 +84,6 @@ class HadarE : public Policy {
   bool add_copy(const View& view, Plan& plan, Fork& fork, GpuTypeId type);
   NodeId node_for(const View& view, const Plan& plan, const Fork& fork, GpuTypeId type) const;
 
-  // 0: no limit.
-
   const HadarEOptions options_;
   Time round_end_;
 
