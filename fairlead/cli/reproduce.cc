@@ -45,7 +45,7 @@ constexpr std::string_view kExamples =
     "\n"
     "DIR/NAME has a result folder for each run and, for each case, report.html: a page for a\n"
     "browser that shows the policies side by side. --all leaves these pages out, because they\n"
-    "take as long as the runs: fairlead report DIR/NAME/CASE writes one. DIR/reproduction.json\n"
+    "took a third of its time: fairlead report DIR/NAME/CASE writes one. DIR/reproduction.json\n"
     "has the figures and verdicts, DIR/reproduction.md the same as a page. Runs are made in\n"
     "parallel, one per core.\n"
     "Runs that DIR has already, from the same program and inputs, are not made again.\n"
