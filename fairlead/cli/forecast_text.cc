@@ -89,8 +89,9 @@ std::string instant_text(double s, std::int64_t now_unix_ms) {
 
 }  // namespace
 
-std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms) {
-  std::string text = fmt::format("job {} ", job);
+std::string forecast_text(const Forecast& forecast, std::string_view subject,
+                          std::int64_t now_unix_ms) {
+  std::string text = fmt::format("{} ", subject);
   if (!forecast.start_s || !forecast.end_s) {
     text += "does not end with the current GPUs, if no other job comes\n";
   } else {
@@ -99,11 +100,12 @@ std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64
     text +=
         fmt::format("ends {}, if no other job comes\n", instant_text(*forecast.end_s, now_unix_ms));
   }
-  return text + "\nThis guesses that\n" + guesses_text(forecast.guesses);
+  return text;
 }
 
-std::string forecast_json(const Forecast& forecast, std::int64_t job) {
-  return json_text({{"job", job},
+std::string forecast_json(const Forecast& forecast, const JobAnswer& job) {
+  return json_text({{"job", job.id},
+                    {"name", job.name},
                     {"start_s", number(forecast.start_s)},
                     {"end_s", number(forecast.end_s)},
                     {"guesses", guesses_json(forecast.guesses)}});

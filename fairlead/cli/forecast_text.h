@@ -11,12 +11,13 @@
 
 namespace fairlead {
 
-// Returns the lines that follow "This guesses that".
+// Returns the assumptions about a daemon's queue: a line for each guess.
 std::string guesses_text(const std::vector<TimeLeft>& guesses);
 
-std::string forecast_json(const Forecast& forecast, std::int64_t job);
-// Clock times are in the time zone TZ.
-std::string forecast_text(const Forecast& forecast, std::int64_t job, std::int64_t now_unix_ms);
+std::string forecast_json(const Forecast& forecast, const JobAnswer& job);
+// Returns a sentence. `subject`: "job 12". Clock times are in the time zone TZ.
+std::string forecast_text(const Forecast& forecast, std::string_view subject,
+                          std::int64_t now_unix_ms);
 
 // Returns tables with a row for each policy and each user. REQUIRES: at least one outcome.
 std::string whatif_tables(const std::vector<WhatIf>& outcomes, TextStyle style);

@@ -34,16 +34,17 @@ TEST(Forecast, TheTextSaysWhatItGuesses) {
   const Forecast answer{.start_s = 7500,
                         .end_s = 86'400,
                         .guesses = {{7, 7200, "as declared"}, {12, 90, "as jobs of ann take"}}};
-  EXPECT_EQ(forecast_text(answer, 12, std::int64_t{1'700'000'000'000}),  // 2023-11-14 22:13:20
-            "job 12 starts in 2h 5m (2023-11-15 00:18) and ends in 1d (2023-11-15 22:13), if no "
-            "other job comes\n"
-            "\n"
-            "This guesses that\n"
+  EXPECT_EQ(
+      forecast_text(answer, "job 12", std::int64_t{1'700'000'000'000}),  // 2023-11-14 22:13:20
+      "job 12 starts in 2h 5m (2023-11-15 00:18) and ends in 1d (2023-11-15 22:13), if no "
+      "other job comes\n");
+  EXPECT_EQ(guesses_text(answer.guesses),
             "  job 7 still takes 2h: as declared\n"
             "  job 12 still takes 1m 30s: as jobs of ann take\n");
-  EXPECT_TRUE(forecast_text({.start_s = 0, .end_s = 60}, 5, 0)
-                  .starts_with("job 5 ends in 1m (00:01), if no other job comes\n"));
-  EXPECT_TRUE(forecast_text({}, 5, 0).starts_with("job 5 does not end with the current GPUs"));
+  EXPECT_TRUE(forecast_text({.start_s = 0, .end_s = 60}, "ann/train", 0)
+                  .starts_with("ann/train ends in 1m (00:01), if no other job comes\n"));
+  EXPECT_TRUE(
+      forecast_text({}, "job 5", 0).starts_with("job 5 does not end with the current GPUs"));
 }
 
 TEST(WhatIf, TheTablesAreByPolicyAndByUser) {

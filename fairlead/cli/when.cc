@@ -14,13 +14,33 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 namespace fairlead {
 namespace {
 
-Status when(const std::string& socket, const std::string& name, bool as_json) {
-  FL_TRY_ASSIGN(daemon, Daemon::connect(socket));
-  FL_TRY_ASSIGN(id, daemon.job_named(name));
+struct WhenFlags {
+  std::string socket, job;
+  SchedulerFlags scheduler;
+  bool json = false;
+};
+
+// Prints the forecast of a job. `subject`: its name within a sentence; `notes`: the assumptions.
+Status print_forecast(const QueueNow& queue, const JobAnswer& job, std::string_view subject,
+                      std::int64_t now_unix_ms,
+                      const std::function<std::string(const Forecast&)>& notes, bool as_json) {
+  FL_TRY_ASSIGN(answer, forecast(queue, job.id));
+  if (as_json) {
+    fmt::print("{}", forecast_json(answer, job));
+  } else {
+    fmt::print("{}\n{}", forecast_text(answer, subject, now_unix_ms), notes(answer));
+  }
+  return {};
+}
+
+Status when_on_daemon(const WhenFlags& flags) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(id, daemon.job_named(flags.job));
   FL_TRY_ASSIGN(cluster, daemon.cluster());
   FL_TRY_ASSIGN(users, daemon.users());
   FL_TRY_ASSIGN(jobs, daemon.jobs("all=1"));
@@ -35,10 +55,41 @@ Status when(const std::string& socket, const std::string& name, bool as_json) {
     fmt::print("job {} is held; `fairlead release {}` releases it\n", id, id);
     return {};
   }
-  FL_TRY_ASSIGN(answer, forecast(cluster, jobs, users, id));
-  fmt::print("{}",
-             as_json ? forecast_json(answer, id) : forecast_text(answer, id, cluster.now_unix_ms));
-  return {};
+  FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, users));
+  const auto notes = [](const Forecast& of) {
+    return "This guesses that\n" + guesses_text(of.guesses);
+  };
+  return print_forecast(queue, *job, fmt::format("job {}", id), cluster.now_unix_ms, notes,
+                        flags.json);
+}
+
+Result<ClusterNow> kubernetes_now_of(const SchedulerFlags& scheduler, bool all_schedulers) {
+  FL_TRY_ASSIGN(census, kubernetes_census(scheduler.context, {.all_schedulers = all_schedulers,
+                                                              .name_space = scheduler.name_space}));
+  return kubernetes_now(census);
+}
+
+// Adds the policy of the scheduler there, and returns the time there. Errors: no scheduler leads; this program lacks
+// its policy.
+Result<std::int64_t> add_present_policy(QueueNow& queue, const SchedulerFlags& scheduler) {
+  FL_TRY_ASSIGN(queries, connect_scheduler(scheduler));
+  FL_TRY_ASSIGN(cluster, queries.cluster());
+  FL_TRY(inputs_of(queue, policy_of(cluster)));
+  queue.policy = policy_of(cluster);
+  return cluster.now_unix_ms;
+}
+
+Status when_on_kubernetes(const WhenFlags& flags) {
+  FL_TRY_ASSIGN(now, kubernetes_now_of(flags.scheduler, false));
+  const auto job = std::ranges::find(now.queue.jobs, flags.job, &JobAnswer::name);
+  if (job == now.queue.jobs.end()) {
+    return input_error(
+        "no Job of that name is running or waiting for GPUs; try `fairlead why {0}`: {0}",
+        flags.job);
+  }
+  FL_TRY_ASSIGN(now_unix_ms, add_present_policy(now.queue, flags.scheduler));
+  const auto notes = [&](const Forecast&) { return assumptions_text(now); };
+  return print_forecast(now.queue, *job, job->name, now_unix_ms, notes, flags.json);
 }
 
 struct WhatIfFlags {
@@ -77,26 +128,6 @@ Status what_if_of(const QueueNow& queue, const std::string& notes, const WhatIfF
   return {};
 }
 
-Result<ClusterNow> kubernetes_now_of(const WhatIfFlags& flags) {
-  FL_TRY_ASSIGN(census, kubernetes_census(flags.scheduler.context,
-                                          {.all_schedulers = flags.all_schedulers,
-                                           .name_space = flags.scheduler.name_space}));
-  return kubernetes_now(census);
-}
-
-// Adds the policy of the scheduler there. If it is not known, the reason becomes an assumption.
-void add_present_policy(ClusterNow& now, const SchedulerFlags& scheduler) {
-  const Status added = [&]() -> Status {
-    FL_TRY_ASSIGN(queries, connect_scheduler(scheduler));
-    FL_TRY_ASSIGN(cluster, queries.cluster());
-    FL_TRY(inputs_of(now.queue, policy_of(cluster)));
-    now.queue.policy = policy_of(cluster);
-    return {};
-  }();
-  if (!added)
-    now.said.push_back(fmt::format("the present policy is left out: {}", added.error().message));
-}
-
 Result<ClusterNow> slurm_now_here() {
   std::string folder = (std::filesystem::temp_directory_path() / "fairlead-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return run_error("{}: cannot be created", folder);
@@ -119,7 +150,8 @@ Status what_if_of_saved(const WhatIfFlags& flags) {
 
 Status what_if_of_cluster(const WhatIfFlags& flags) {
   const bool is_slurm = flags.from == "slurm";
-  FL_TRY_ASSIGN(now, is_slurm ? slurm_now_here() : kubernetes_now_of(flags));
+  FL_TRY_ASSIGN(
+      now, is_slurm ? slurm_now_here() : kubernetes_now_of(flags.scheduler, flags.all_schedulers));
   if (!flags.save.empty()) FL_TRY(save(now, flags.save));
   const std::string saved = fmt::format(
       "fairlead compare --cluster {0}/cluster.yaml --trace {0}/jobs.csv --policies "
@@ -135,7 +167,11 @@ Status what_if_of_cluster(const WhatIfFlags& flags) {
     fmt::print("no gang wants GPUs now; for earlier gangs:\n  {}\n", saved);
     return {};
   }
-  if (!is_slurm && !flags.all_schedulers) add_present_policy(now, flags.scheduler);
+  if (!is_slurm && !flags.all_schedulers) {
+    const auto added = add_present_policy(now.queue, flags.scheduler);
+    if (!added)
+      now.said.push_back(fmt::format("the present policy is left out: {}", added.error().message));
+  }
   FL_TRY(what_if_of(now.queue, assumptions_text(now), flags));
   if (!flags.save.empty() && !flags.json)
     fmt::print("\nof all jobs, from the first:\n  {}\n", saved);
@@ -158,24 +194,26 @@ Status what_if(const WhatIfFlags& flags) {
 
 Command add_when(CLI::App& root) {
   CLI::App* app = root.add_subcommand("when", "Forecast when a job starts and ends");
-  struct Flags {
-    std::string socket, job;
-    bool json = false;
-  };
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<WhenFlags>();
   app->add_option("JOB", flags->job,
-                  "number of the job, or its name if only one job of yours has it")
+                  "number of a job of the daemon, or its name if only one job of yours has it; or "
+                  "NAMESPACE/JOB on Kubernetes")
       ->required();
   app->add_flag("--json", flags->json, "print JSON instead of text, for a job that will end");
   add_socket_flag(*app, flags->socket);
+  add_scheduler_flags(*app, flags->scheduler);
   app->footer(
-      "Example:\n"
-      "  fairlead when 12\n"
+      "Examples:\n"
+      "  fairlead when 12              a job of the daemon\n"
+      "  fairlead when vision/train    a Job on Kubernetes\n"
       "\n"
-      "Simulates the daemon's policy on the current jobs, and prints its assumptions: the\n"
+      "Simulates the present policy on the current jobs, and prints its assumptions: the\n"
       "remaining time of each job. The policy starts from scratch, without the shares that it\n"
       "owes.\n");
-  return {app, [flags] { return when(flags->socket, flags->job, flags->json); }};
+  return {app, [flags] {
+            const bool is_on_kubernetes = flags->job.find('/') != std::string::npos;
+            return is_on_kubernetes ? when_on_kubernetes(*flags) : when_on_daemon(*flags);
+          }};
 }
 
 Command add_whatif(CLI::App& root) {

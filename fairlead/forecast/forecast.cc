@@ -142,9 +142,7 @@ Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& pol
   return inputs;
 }
 
-Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
-                          const std::vector<UserAnswer>& users, std::int64_t job) {
-  FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, users));
+Result<Forecast> forecast(const QueueNow& queue, std::int64_t job) {
   FL_TRY_ASSIGN(inputs, inputs_of(queue, queue.policy));
   FL_TRY_ASSIGN(simulation, Simulation::make(std::move(inputs)));
   FL_TRY(simulation.run());
@@ -154,10 +152,11 @@ Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAns
   const auto row = static_cast<std::size_t>(at);
   Forecast forecast;
   if (results[row].start) forecast.start_s = to_seconds(*results[row].start);
-  if (!queue.jobs[row].on.empty()) forecast.start_s = 0;
+  if (queue.jobs[row].state == "running") forecast.start_s = 0;
   if (results[row].finish) forecast.end_s = to_seconds(*results[row].finish);
-  std::rotate(queue.left.begin() + at, queue.left.begin() + at + 1, queue.left.end());
-  forecast.guesses = std::move(queue.left);
+  forecast.guesses = queue.left;
+  std::rotate(forecast.guesses.begin() + at, forecast.guesses.begin() + at + 1,
+              forecast.guesses.end());
   return forecast;
 }
 

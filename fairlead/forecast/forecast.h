@@ -1,8 +1,7 @@
-// The start and end of a daemon's job if no other job comes: a simulation of the current jobs with the daemon's own
-// policy.
+// The start and end of a job if no other job comes: a simulation of the present queue with its policy.
 //
 // The policy starts from scratch, because the state that its daemon remembers (for example shares that are owed) is not
-// available; running jobs come first. The forecast does not know on which types of GPU jobs may run.
+// available; running jobs come first.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -30,7 +29,7 @@ struct TimeLeft {
 // again as it was served; an hour. A time limit caps the result. `jobs`: all known jobs, also finished ones.
 TimeLeft time_left(const JobAnswer& job, const std::vector<JobAnswer>& jobs);
 
-// The current queue of a daemon as input of a simulation: all jobs arrive at once.
+// A queue as input of a simulation: all jobs arrive at once.
 struct QueueNow {
   Cluster cluster;              // with the usable GPUs only
   Trace trace;                  // has the same jobs as `jobs`
@@ -39,7 +38,8 @@ struct QueueNow {
   std::string policy;           // policy of the daemon, with its options
   std::optional<std::vector<LimitRule>> limits{};  // rules of the site; none: not known
 };
-// `jobs`: all that are known, also finished ones. Error: no GPU can be used.
+// Returns the queue of a daemon, without the GPU types on which its jobs may run. `jobs`: all that are known, also
+// finished ones. Error: no GPU can be used.
 Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                            const std::vector<UserAnswer>& users);
 // Returns the policy of the daemon, with its options.
@@ -53,9 +53,8 @@ struct Forecast {
   std::vector<TimeLeft> guesses{};  // for the simulated jobs, this one last
 };
 
-// `jobs`: all, also finished ones. Errors: this program lacks the daemon's policy, or the policy cannot continue with
-// these jobs. REQUIRES: the job is one of them, not finished and not held. O(a simulation).
-Result<Forecast> forecast(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
-                          const std::vector<UserAnswer>& users, std::int64_t job);
+// Errors: this program lacks the policy of the queue, or the policy cannot continue with these jobs. REQUIRES: the job is
+// in the queue. O(a simulation).
+Result<Forecast> forecast(const QueueNow& queue, std::int64_t job);
 
 }  // namespace fairlead

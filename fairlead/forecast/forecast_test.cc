@@ -34,6 +34,12 @@ JobAnswer finished(std::int64_t id, double gpu_s, std::string user, std::string 
           .gpu_s = gpu_s};
 }
 
+Result<Forecast> forecast_of(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
+                             std::int64_t job) {
+  FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, {}));
+  return forecast(queue, job);
+}
+
 TEST(Forecast, AJobThatReportsProgressIsBelievedMost) {
   JobAnswer job = running(3, 2, 100, 7200);
   job.progress = JobAnswer::Progress{.done = 50, .total = 200, .unit_per_s = 2};
@@ -83,7 +89,7 @@ TEST(Forecast, AJobThatOutlastsEveryGuessTakesAsLongAgain) {
 TEST(Forecast, AJobWaitsForThoseThatHaveTheGpus) {
   const std::vector<JobAnswer> jobs = {waiting(1, 2, 1000), running(2, 2, 0, 600),
                                        waiting(3, 4, 100)};
-  const auto answer = forecast(machine(2, "fifo"), jobs, {}, 1);
+  const auto answer = forecast_of(machine(2, "fifo"), jobs, 1);
   ASSERT_TRUE(answer) << answer.error().message;
   ASSERT_TRUE(answer->start_s && answer->end_s);
   EXPECT_GE(*answer->start_s, 600);
@@ -92,10 +98,10 @@ TEST(Forecast, AJobWaitsForThoseThatHaveTheGpus) {
   ASSERT_EQ(answer->guesses.size(), 3U);
   EXPECT_EQ(answer->guesses.back().job, 1);
 
-  const auto of_running = forecast(machine(2, "fifo"), jobs, {}, 2);
+  const auto of_running = forecast_of(machine(2, "fifo"), jobs, 2);
   ASSERT_TRUE(of_running);
   EXPECT_EQ(of_running->start_s, 0);
-  const auto too_large = forecast(machine(2, "fifo"), jobs, {}, 3);
+  const auto too_large = forecast_of(machine(2, "fifo"), jobs, 3);
   ASSERT_TRUE(too_large) << too_large.error().message;
   EXPECT_FALSE(too_large->start_s || too_large->end_s);
 }
@@ -103,27 +109,27 @@ TEST(Forecast, AJobWaitsForThoseThatHaveTheGpus) {
 TEST(Forecast, ItIsOfTheDaemonsOwnPolicy) {
   const std::vector<JobAnswer> jobs = {waiting(1, 1, 5000), waiting(2, 1, 10)};
   ClusterAnswer cluster = machine(1, "fifo");
-  EXPECT_GE(forecast(cluster, jobs, {}, 2).value().start_s.value(), 5000);
+  EXPECT_GE(forecast_of(cluster, jobs, 2).value().start_s.value(), 5000);
   cluster.policy = "sjf";
-  EXPECT_LT(forecast(cluster, jobs, {}, 2).value().start_s.value(), 10);
+  EXPECT_LT(forecast_of(cluster, jobs, 2).value().start_s.value(), 10);
   cluster.policy = "tiresias";
   cluster.policy_options = "limits=50";
-  EXPECT_TRUE(forecast(cluster, jobs, {}, 2));
+  EXPECT_TRUE(forecast_of(cluster, jobs, 2));
   cluster.policy = "of-another-version";
-  EXPECT_FALSE(forecast(cluster, jobs, {}, 2));
+  EXPECT_FALSE(forecast_of(cluster, jobs, 2));
 }
 
 TEST(Forecast, JobsThatAreHeldOrDoneAreLeftOut) {
   std::vector<JobAnswer> jobs = {finished(1, 50, "ann"), waiting(2, 1, 5000), waiting(3, 1, 10)};
   jobs[1].state = "held";
-  const auto answer = forecast(machine(1, "fifo"), jobs, {}, 3);
+  const auto answer = forecast_of(machine(1, "fifo"), jobs, 3);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->guesses.size(), 1U);
   EXPECT_LT(answer->start_s.value(), 10);
 }
 
 TEST(Forecast, WithoutAUsableGpuThereIsNone) {
-  const auto answer = forecast(machine(0, "fifo"), {waiting(1, 1)}, {}, 1);
+  const auto answer = forecast_of(machine(0, "fifo"), {waiting(1, 1)}, 1);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().message, "no GPU can be used now; `fairlead gpus` shows them");
 }

@@ -5,8 +5,7 @@
 #include "fairlead/http/prometheus.h"
 #include "fairlead/live/backend_facts.h"
 #include "fairlead/live/job_book.h"
-#include "fairlead/model/known_speed.h"
-#include "fairlead/policy/policy.h"
+#include "fairlead/live/live_engine.h"
 
 #include <nlohmann/json.hpp>
 
@@ -29,17 +28,15 @@ nlohmann::json usage_json(const Tables& tables, const UsageBook::Times& times);
 std::string foreign_remark(const GpuProcess& process);
 
 struct Views {
-  // `options`: of the policy, in canonical form. REQUIRES: the arguments passed by reference outlive this; `book` gets
-  // every record.
-  Views(const BackendFacts& facts, const Tables& of, const KnownSpeed& known, const Policy& decides,
-        std::string options)
+  // REQUIRES: `live` has an engine; the arguments outlive this; `book` gets every record.
+  Views(const BackendFacts& facts, const LiveEngine& live)
       : backend(facts),
-        tables(of),
-        speeds(known),
-        book(of, facts),
-        policy(decides.name()),
-        policy_options(std::move(options)),
-        traits(decides.traits()) {}
+        tables(live.engine().tables()),
+        speeds(live.engine().speeds()),
+        book(tables, facts),
+        policy(live.policy().name()),
+        policy_options(live.policy_options()),
+        traits(live.policy().traits()) {}
 
   const BackendFacts& backend;
   const Tables& tables;

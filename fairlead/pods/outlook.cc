@@ -32,9 +32,8 @@ Outlook::Outlook(CountedDoor& door, const Lease& lease, std::string identity, st
       binds_(kBindBounds),
       starts_(kBindBounds) {}
 
-void Outlook::lead(const PodsWorld& world, const Engine& engine, const Policy& policy,
-                   const std::string& options, const RecordedRun& run) {
-  leading_.emplace(Leading{world, Views(*this, engine.tables(), engine.speeds(), policy, options)});
+void Outlook::lead(const PodsWorld& world, const LiveEngine& live, const RecordedRun& run) {
+  leading_.emplace(Leading{world, Views(*this, live)});
   for (const Record& record : run.records()) leading_->views.book.on(record);
 }
 

@@ -7,16 +7,15 @@
 //   /v1/...               the JSON of every daemon (live/queries.h); 503 on a process that does not lead
 #pragma once
 
-#include "fairlead/engine/engine.h"
 #include "fairlead/engine/recovery.h"
 #include "fairlead/explain/why_now.h"
 #include "fairlead/http/http.h"
 #include "fairlead/http/prometheus.h"
 #include "fairlead/kube/counted_door.h"
 #include "fairlead/kube/lease.h"
+#include "fairlead/live/live_engine.h"
 #include "fairlead/live/views.h"
 #include "fairlead/pods/pods_world.h"
-#include "fairlead/policy/policy.h"
 
 #include <optional>
 #include <string>
@@ -28,10 +27,9 @@ class Outlook : public RecordSink, private BackendFacts {
  public:
   // The arguments passed by reference must outlive this object.
   Outlook(CountedDoor& door, const Lease& lease, std::string identity, std::string policy);
-  // Sets the world and the engine with which it leads, and its policy. `run`: the records from which the engine was
-  // recovered. REQUIRES: the world, the engine and the policy outlive the next follow().
-  void lead(const PodsWorld& world, const Engine& engine, const Policy& policy,
-            const std::string& options, const RecordedRun& run);
+  // Sets the world and the engine with which it leads. `run`: the records from which the engine was
+  // recovered. REQUIRES: the world, the engine and its policy outlive the next follow().
+  void lead(const PodsWorld& world, const LiveEngine& live, const RecordedRun& run);
   void follow() { leading_.reset(); }
 
   std::string answer(const HttpMessage& request) const;

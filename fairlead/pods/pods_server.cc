@@ -1,11 +1,9 @@
 #include "fairlead/pods/pods_server.h"
 
 #include "fairlead/base/overloaded.h"
-#include "fairlead/engine/engine.h"
-#include "fairlead/engine/recovery.h"
 #include "fairlead/kube/counted_door.h"
 #include "fairlead/kube/failure.h"
-#include "fairlead/live/live_policy.h"
+#include "fairlead/live/live_engine.h"
 #include "fairlead/pods/outlook.h"
 #include "fairlead/pods/pods_world.h"
 #include "fairlead/pods/saved_state.h"
@@ -72,7 +70,8 @@ class PodsServer : public RecordSink {
         say_(say),
         lease_(door_, {.name_space = options.world.name_space, .identity = options.identity}),
         state_(door_, options.world.name_space),
-        outlook_(door_, lease_, options.identity, options.policy) {
+        outlook_(door_, lease_, options.identity, options.policy),
+        live_(options.policy, engine_options(options.seed)) {
     if (options_.http != nullptr) {
       options_.http->set_answer(
           [this](const HttpMessage& request) { return outlook_.answer(request); });
@@ -80,7 +79,10 @@ class PodsServer : public RecordSink {
   }
 
   Status run() {
-    FL_TRY(make_policy());
+    FL_TRY(live_.make_policy());
+    label_ = {.policy = std::string(live_.policy().name()),
+              .options = live_.policy_options(),
+              .cluster = options_.world.levels.text()};
     if (!leads()) return {};
     if (!reads_state()) return leave();
     for (bool is_first = true;; is_first = false) {
@@ -89,7 +91,7 @@ class PodsServer : public RecordSink {
       say_("rebuilding state: the nodes, or the jobs' node requirements, changed");
     }
     if (!lease_.is_leader(door_.now())) return run_error("{} leads now", lease_.holder());
-    if (engine_) save();
+    if (live_.has_engine()) save();
     return leave();
   }
 
@@ -112,7 +114,7 @@ class PodsServer : public RecordSink {
     teller_.emplace(door_, *world_, tables(), outlook_);
     world_->add(*teller_);
     for (bool goes_on = true; goes_on;) {
-      FL_TRY_ASSIGN(more, engine_->step());
+      FL_TRY_ASSIGN(more, live_.engine().step());
       goes_on = more;
       if (state_.is_due() && lease_.is_leader(door_.now())) save();
     }
@@ -144,10 +146,10 @@ class PodsServer : public RecordSink {
   }
 
  private:
-  const Tables& tables() const { return engine_->tables(); }
+  const Tables& tables() const { return live_.engine().tables(); }
 
-  EngineOptions engine_options() const {
-    EngineOptions engine = live_engine_options(options_.seed);
+  static EngineOptions engine_options(std::uint64_t seed) {
+    EngineOptions engine = live_engine_options(seed);
     engine.starts_max = std::numeric_limits<std::uint32_t>::max();  // only its user ends a Job
     engine.retry_max = kRetryMax;
     return engine;
@@ -155,19 +157,20 @@ class PodsServer : public RecordSink {
 
   // Returns the speeds that the next engine must know.
   LearnedSpeeds learned() {
-    return learned_.with(*engine_, world_->speeds().references(), world_->now(), door_.unix_ms());
+    return learned_.with(live_.engine(), world_->speeds().references(), world_->now(),
+                         door_.unix_ms());
   }
   void teach() {
     world_->speeds().set_references(learned_.references);
-    learned_.teach(*engine_, world_->now(), door_.unix_ms());
+    learned_.teach(live_.engine(), world_->now(), door_.unix_ms());
   }
 
   // Destroys the world, after everything that refers to it.
   void forget_world() {
-    if (engine_) learned_ = learned();
+    if (live_.has_engine()) learned_ = learned();
     outlook_.follow();
     teller_.reset();
-    engine_.reset();
+    live_.destroy_engine();
     timed_.reset();
     world_.reset();
   }
@@ -180,31 +183,16 @@ class PodsServer : public RecordSink {
     if (forbidden_.insert(right).second) say_(fmt::format("missing RBAC permission: {}", right));
   }
 
-  Status make_policy() {
-    FL_TRY_ASSIGN(made, make_live_policy(options_.policy, options_.seed));
-    policy_ = std::move(made.policy);
-    label_ = {.policy = std::string(policy_->name()),
-              .options = std::move(made.options),
-              .cluster = options_.world.levels.text()};
-    return {};
-  }
-
-  void make_engine(const Cluster& cluster) {
-    engine_.emplace(cluster, nullptr, *policy_, *world_, *this, engine_options());
-  }
-
   // Continues from the saved state of the scheduler before, or starts with the gangs that run.
   Status begin(const Cluster& cluster, bool is_first) {
     const Status goes_on = is_first ? go_on(cluster) : run_error("the cluster changed");
     if (!goes_on) {
       say_(fmt::format("the policy starts without saved state: {}", goes_on.error().message));
-      FL_TRY(make_policy());
-      make_engine(cluster);
       const RecordedRun found = world_->found(cluster, learned_.users());
-      FL_TRY(recover(*engine_, found, label_.options, *policy_, *world_, false, false));
-      engine_->replace_world(*timed_, *this, world_->now());
+      FL_TRY(live_.recover(cluster, found, *world_, *this, PolicyRecovery::kRestarted));
+      live_.engine().replace_world(*timed_, *this, world_->now());
       world_->attach(tables());
-      outlook_.lead(*world_, *engine_, *policy_, label_.options, found);
+      outlook_.lead(*world_, live_, found);
     }
     teach();
     return {};
@@ -219,20 +207,19 @@ class PodsServer : public RecordSink {
     FL_TRY_ASSIGN(state, parse_state(state_.found()));
     learned_ = std::move(state.learned);
     FL_TRY(fits(state, label_, cluster));
-    make_engine(cluster);
     world_->set_now(state.time_at(door_.unix_ms()));
-    FL_TRY_ASSIGN(recovery, recover(*engine_, state.run, label_.options, *policy_, *world_, false));
+    FL_TRY_ASSIGN(recovery, live_.recover(cluster, state.run, *world_, *this));
     if (recovery.policy == PolicyRecovery::kRestarted) return run_error("{}", recovery.why);
-    engine_->replace_world(*timed_, *this, world_->now());
+    live_.engine().replace_world(*timed_, *this, world_->now());
     world_->adopt(tables(), state.owners);
-    outlook_.lead(*world_, *engine_, *policy_, label_.options, state.run);
+    outlook_.lead(*world_, live_, state.run);
     return {};
   }
 
   void save() {
     const std::size_t here = tables().waiting.members().size() + tables().running.members().size();
-    std::string bytes = save_state(*engine_, label_, world_->observed().gangs().keys(), learned(),
-                                   world_->now(), door_.unix_ms());
+    std::string bytes = save_state(live_.engine(), label_, world_->observed().gangs().keys(),
+                                   learned(), world_->now(), door_.unix_ms());
     if (bytes.empty()) return;
     state_.write(std::move(bytes), fmt::format("{}, {} jobs, as of {}", options_.policy, here,
                                                timestamp(door_.unix_ms())));
@@ -306,12 +293,11 @@ class PodsServer : public RecordSink {
       learned_;  // those that the present engine was not taught; all of them between two engines
   std::string trouble_;  // last logged trouble of `state_`
   RunLabel label_;
-  std::unique_ptr<Policy> policy_;
   Outlook outlook_;
   std::optional<PodsWorld> world_;
   std::optional<TimedWorld> timed_;
   std::optional<WaitTeller> teller_;
-  std::optional<Engine> engine_;
+  LiveEngine live_;
 };
 
 }  // namespace

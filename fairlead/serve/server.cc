@@ -2,11 +2,9 @@
 
 #include "fairlead/base/counted.h"
 #include "fairlead/base/parse.h"
-#include "fairlead/engine/engine.h"
-#include "fairlead/engine/recovery.h"
 #include "fairlead/journal/block_repair.h"
 #include "fairlead/journal/journal.h"
-#include "fairlead/live/live_policy.h"
+#include "fairlead/live/live_engine.h"
 #include "fairlead/local/local_world.h"
 #include "fairlead/local/same_gpus.h"
 #include "fairlead/serve/api.h"
@@ -59,10 +57,13 @@ std::string change_text(const SameGpus& same) {
 
 class LiveServer : public Server {
  public:
-  LiveServer(Io& io, ServeOptions options) : io_(io), options_(std::move(options)) {}
+  LiveServer(Io& io, ServeOptions options)
+      : io_(io),
+        options_(std::move(options)),
+        live_(options_.policy, live_engine_options(options_.seed)) {}
 
   Status open() {
-    FL_TRY(make_engine(options_.machine.cluster));
+    FL_TRY(live_.make(options_.machine.cluster, world_, sinks_));
     FL_TRY_ASSIGN(source, io_.stream(std::string(kJournal)));
     FL_TRY_ASSIGN(magic, source.peek(kBlocksMagic.size()));
     // A journal without a block is one whose first was never on the disk.
@@ -80,7 +81,7 @@ class LiveServer : public Server {
   }
 
   Result<bool> step() override {
-    FL_TRY_ASSIGN(goes_on, engine_->step());
+    FL_TRY_ASSIGN(goes_on, live_.engine().step());
     FL_TRY(world_.disk());
     FL_TRY(sync());
     const Time now = io_.now();
@@ -90,10 +91,10 @@ class LiveServer : public Server {
     api_->answer_due();
     // No journal has the policy's work at wake-ups that changed nothing, so a recovery cannot know at
     // which of them a skip started.
-    const bool may_skip = now - engine_->now() > slack_;
+    const bool may_skip = now - live_.engine().now() > live_.options().slack;
     if (is_snapshot_due_ || may_skip || records_since_snapshot_ >= options_.snapshot_records ||
         !goes_on) {
-      engine_->snapshot(policy_options_);
+      live_.engine().snapshot(live_.policy_options());
       records_since_snapshot_ = 0;
       is_snapshot_due_ = false;
       FL_TRY(sync());
@@ -101,12 +102,12 @@ class LiveServer : public Server {
     return goes_on;
   }
 
-  const Tables& tables() const override { return engine_->tables(); }
+  const Tables& tables() const override { return live_.engine().tables(); }
   std::uint64_t records() const override { return records_; }
   std::string memory() const override {
     Writer out;
     RecordEncoder encoder(out);
-    if (!engine_->condense({}, encoder)) return "";
+    if (!live_.engine().condense({}, encoder)) return "";
     return {out.bytes().begin(), out.bytes().end()};
   }
   const std::string& beginning() const override { return beginning_; }
@@ -155,12 +156,12 @@ class LiveServer : public Server {
     FL_TRY_ASSIGN(file, io_.append_to(std::string(kJournal), kBlocksMagic.size()));
     journal_.emplace(JournalFile::go_on({.bytes = kBlocksMagic.size()}, std::move(file)));
     FL_TRY(make_parts());
-    engine_->begin({.policy = std::string(policy_->name()),
-                    .options = policy_options_,
-                    .cluster = options_.machine.cluster.name,
-                    .trace = "live",
-                    .seed = options_.seed},
-                   {});
+    live_.engine().begin({.policy = std::string(live_.policy().name()),
+                          .options = live_.policy_options(),
+                          .cluster = options_.machine.cluster.name,
+                          .trace = "live",
+                          .seed = options_.seed},
+                         {});
     FL_TRY(adopt(RecordedRun()));
     beginning_ = "began";
     return sync();
@@ -168,12 +169,10 @@ class LiveServer : public Server {
 
   Status go_on(const RecordedRun& run, const JournalEnd& end) {
     FL_TRY_ASSIGN(same, find_gpus(known_gpus(run)));
-    FL_TRY(make_engine(same.cluster));
-    Result<Recovery> recovery = recover(*engine_, run, policy_options_, *policy_, world_, false);
+    Result<Recovery> recovery = live_.recover(same.cluster, run, world_, sinks_);
     if (!recovery) {  // another version: the policy starts again from the tables
       const std::string why = recovery.error().message;
-      FL_TRY(make_engine(same.cluster));
-      recovery = recover(*engine_, run, policy_options_, *policy_, world_, false, false);
+      recovery = live_.recover(same.cluster, run, world_, sinks_, PolicyRecovery::kRestarted);
       if (recovery) recovery->why = why;
     }
     if (!recovery) return tl::unexpected(recovery.error());
@@ -182,7 +181,7 @@ class LiveServer : public Server {
     // The last blocks of a killed daemon were read, but may not be on the disk.
     FL_TRY(journal_->sync());
     FL_TRY(make_parts());
-    engine_->replace_world(world_, sinks_, io_.now());
+    live_.engine().replace_world(world_, sinks_, io_.now());
     for (const Record& record : run.records()) {
       views_->book.on(record);
       world_.old_logs().on(record);
@@ -228,7 +227,7 @@ class LiveServer : public Server {
   void join_new_nodes() {
     const Cluster& cluster = options_.machine.cluster;
     for (NodeId node : ids<NodeId>(cluster.nodes())) {
-      if (engine_->tables().cluster.node_type.has(node)) continue;
+      if (live_.engine().tables().cluster.node_type.has(node)) continue;
       inbox_.add(NodeJoin{.node = node,
                           .row = {.name = cluster.node_names[node],
                                   .type = cluster.node_type[node],
@@ -238,32 +237,22 @@ class LiveServer : public Server {
     }
   }
 
-  Status make_engine(const Cluster& cluster) {
-    FL_TRY_ASSIGN(made, make_live_policy(options_.policy, options_.seed));
-    policy_ = std::move(made.policy);
-    policy_options_ = std::move(made.options);
-    EngineOptions options = live_engine_options(options_.seed);
-    slack_ = options.slack;
-    engine_.emplace(cluster, nullptr, *policy_, world_, sinks_, options);
-    return {};
-  }
-
   Status make_parts() {
-    const Tables& tables = engine_->tables();
+    const Tables& tables = live_.engine().tables();
     conditions_.emplace(io_, tables, inbox_);
     FL_TRY(conditions_->load());
     backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_, *conditions_,
                      options_.hook);
     facts_.emplace(io_, tables, *backend_, *conditions_);
     world_.set_backend(*backend_);
-    views_.emplace(*facts_, tables, engine_->speeds(), *policy_, policy_options_);
+    views_.emplace(*facts_, live_);
     api_.emplace(io_, *views_, *backend_, *conditions_, inbox_, options_);
     return {};
   }
 
   // Brings the folder and the tasks of the machine into the state of the journal. Returns the number of jobs.
   Result<std::int64_t> adopt(const RecordedRun& run) {
-    const Tables& tables = engine_->tables();
+    const Tables& tables = live_.engine().tables();
     const std::vector<TaskStatus> tasks = io_.tasks();
     TaskHistory history(backend_->first_gpus(), tasks);
     for (const Record& record : run.records()) history.on(record);
@@ -285,7 +274,7 @@ class LiveServer : public Server {
 
   // Settles the files of jobs that are not here: they are done, or were never acknowledged.
   Status settle_files(std::span<const TaskStatus> tasks) {
-    const Jobs& jobs = engine_->tables().jobs;
+    const Jobs& jobs = live_.engine().tables().jobs;
     for (const std::string& name : io_.list("jobs")) {
       const auto row = parse_row(name);
       if (row && jobs.is_here(*row)) continue;
@@ -338,8 +327,6 @@ class LiveServer : public Server {
 
   Io& io_;
   ServeOptions options_;
-  std::string policy_options_;
-  std::unique_ptr<Policy> policy_;
   Sinks sinks_{*this};
   Inbox inbox_;
   LocalWorld world_{io_,
@@ -348,7 +335,7 @@ class LiveServer : public Server {
                     [this](const IoEvent& event) { on_client(event); },
                     [this] { return api_->deadline(); },
                     options_.keep};
-  std::optional<Engine> engine_;
+  LiveEngine live_;
   std::optional<JournalFile> journal_;
   std::optional<StartConditions> conditions_;
   std::optional<LocalBackend> backend_;
@@ -356,7 +343,6 @@ class LiveServer : public Server {
   std::optional<Views> views_;
   std::optional<Api> api_;
   bool is_synced_ = true;
-  Duration slack_{};  // behind by more, the engine skips
   std::uint64_t records_ = 0;
   std::int64_t records_since_snapshot_ = 0;
   bool is_snapshot_due_ = true;  // the policy may have started again

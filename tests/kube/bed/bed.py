@@ -148,12 +148,15 @@ class Bed:
             self.plane.run(f"agent-{node}", [Settings.programs / "fairlead", "agent", "--node", node, "--logs", self.logs()],
                            {"KUBECONFIG": self.plane.kubeconfig("fairlead-agent")})
 
+    def client(self, *words):
+        """Runs a command of fairlead with the rights of an administrator. Returns its output."""
+        return subprocess.run([Settings.programs / "fairlead", *words], capture_output=True, text=True, check=True,
+                              env={**os.environ, "KUBECONFIG": self.plane.kubeconfig()}).stdout
+
     def learned(self, port):
         """Returns the learned speeds by user, model and GPU type, relative to the first one of the model."""
-        told = subprocess.run(
-            [Settings.programs / "fairlead", "models", "learned", "--from", "kubernetes", "--http", f"127.0.0.1:{port}", "--json"],
-            capture_output=True, text=True, check=True)
-        return {(row["user"], row["model"], row["gpu_type"]): row["speed"] for row in json.loads(told.stdout)["models"]}
+        told = self.client("models", "learned", "--from", "kubernetes", "--http", f"127.0.0.1:{port}", "--json")
+        return {(row["user"], row["model"], row["gpu_type"]): row["speed"] for row in json.loads(told)["models"]}
 
     # --- Jobs ---
 

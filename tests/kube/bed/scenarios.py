@@ -4,6 +4,7 @@ A scenario returns its measurements; AssertionError: a check failed. All of them
 own log: no GPU is used twice, no half gang stays for long, no job is lost.
 """
 
+import json
 import time
 
 from bed import Ask, Bed, Judgement, until
@@ -207,6 +208,29 @@ def described():
         why = bed.kubectl("describe", "job", "-n", "ann", "none")
         assert "Refused" in why and "ask for no" in why, why
         return judge(bed, asks)
+
+
+def forecast():
+    """`fairlead when` and `whatif` simulate the present policy on the present Jobs, with their declared times."""
+    first = Ask("first", "ann", 2, 8, 36000.0, "GRU", time_s=600)
+    second = Ask("second", "bob", 2, 8, 600.0, "GRU", time_s=60)
+    with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
+        port = free_ports(1)[0]
+        bed.fairlead("fifo:skip=true", port=port)
+        for ask in (first, second):
+            submit(bed, [ask])
+            until(lambda: bed.nodes_of(first), 30, "the first runs")
+        when = lambda ask: json.loads(bed.client("when", f"{ask.user}/{ask.name}", "--http", f"127.0.0.1:{port}", "--json"))
+        running, waiting = when(first), when(second)
+        assert running["name"] == "ann/first" and running["start_s"] == 0, running
+        assert 0 < running["end_s"] <= 700 and abs(waiting["start_s"] - running["end_s"]) < 60, (running, waiting)
+        assert 60 <= waiting["end_s"] - waiting["start_s"] < 180, waiting
+        text = bed.client("when", "bob/second", "--http", f"127.0.0.1:{port}")
+        assert text.startswith("bob/second starts in ") and "as declared" in text, text
+        outcomes = json.loads(bed.client(
+            "whatif", "--from", "kubernetes", "--http", f"127.0.0.1:{port}", "--policy", "sjf", "--json"))["policies"]
+        assert [(one["policy"].split(":")[0], one["runs_now"]) for one in outcomes] == [("fifo", True), ("sjf", False)], outcomes
+        return {"start_s": waiting["start_s"]}
 
 
 def keeps_its_budget(is_named):
@@ -430,6 +454,6 @@ def volumes():
 
 
 SCENARIOS = (
-    fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, priorities, leaving, tickets, described, budget_and_suspension,
-    budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes,
+    fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, priorities, leaving, tickets, described, forecast,
+    budget_and_suspension, budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes,
     measured_speeds)
