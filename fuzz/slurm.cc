@@ -2,8 +2,8 @@
 // or an error that names the file.
 
 #include "fairlead/base/check.h"
-#include "fairlead/input/slurm_nodes.h"
-#include "fairlead/trace/slurm_queue.h"
+#include "fairlead/slurm/nodes.h"
+#include "fairlead/slurm/queue.h"
 
 #include <cstdint>
 #include <string_view>

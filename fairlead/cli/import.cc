@@ -10,9 +10,9 @@
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/table.h"
+#include "fairlead/slurm/queue.h"
 #include "fairlead/trace/read_flags.h"
 #include "fairlead/trace/resample.h"
-#include "fairlead/trace/slurm_queue.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -2,11 +2,11 @@
 
 #include "fairlead/base/file.h"
 #include "fairlead/base/parse.h"
-#include "fairlead/input/slurm_limits.h"
-#include "fairlead/input/slurm_nodes.h"
 #include "fairlead/model/workload.h"
+#include "fairlead/slurm/limits.h"
+#include "fairlead/slurm/nodes.h"
+#include "fairlead/slurm/queue.h"
 #include "fairlead/trace/load.h"
-#include "fairlead/trace/slurm_queue.h"
 #include "fairlead/trace/states.h"
 #include "fairlead/trace/trace.h"
 

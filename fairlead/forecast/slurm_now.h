@@ -39,7 +39,7 @@ constexpr std::string_view kSacctmgrAssociations =
 Result<SlurmFiles> ask_slurm(const std::filesystem::path& folder, const std::string& since);
 
 // Jobs of the log and of the queue may run on the nodes of their partitions with the GPU type and features that they
-// asked for; nodes that are not alike in this have GPU types of their own (input/slurm_places.h). Jobs of the log for
+// asked for; nodes that are not alike in this have GPU types of their own (slurm/places.h). Jobs of the log for
 // which no node is left are left out. Jobs of the queue run as long as the finished jobs of their user, or up to their time limit. Errors: there is no
 // node, or none with a usable GPU; a file cannot be read.
 Result<ClusterNow> slurm_now(const SlurmFiles& files);

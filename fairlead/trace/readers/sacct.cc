@@ -1,6 +1,6 @@
 // Output of Slurm's sacct with at least JobID, Submit, ElapsedRaw or Elapsed, and AllocTRES, ReqTRES, AllocGRES or
 // ReqGRES. It may be written with --parsable, --parsable2 or --delimiter, or in columns of fixed width under dashes,
-// where a truncated list makes a bad row. slurm_json.cc reads --json. Steps (ids with a dot) are not jobs; jobs that
+// where a truncated list makes a bad row. sacct_json.cc reads --json. Steps (ids with a dot) are not jobs; jobs that
 // still wait or run are left out. Times have no zone and are taken as UTC if --utc-offset does not give it, or are Unix
 // times (SLURM_TIME_FORMAT=%s). A job counts with its running time, however it ended. State, if present, is the end;
 // without it, jobs that still run count as well (leave them out by sacct --state). Two rows of one id are two runs of a
@@ -11,7 +11,7 @@
 #include "fairlead/input/civil_time.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
-#include "fairlead/trace/readers/slurm.h"
+#include "fairlead/trace/readers/sacct_runs.h"
 #include "fairlead/trace/states.h"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 // does not grow with the log. The same jobs and times count as in tables (sacct.cc).
 
 #include "fairlead/trace/json_source.h"
-#include "fairlead/trace/readers/slurm.h"
+#include "fairlead/trace/readers/sacct_runs.h"
 #include "fairlead/trace/states.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // types of the cluster (JobRow::runs_on).
 #pragma once
 
-#include "fairlead/input/slurm_nodes.h"
+#include "fairlead/slurm/nodes.h"
 
 #include <compare>
 #include <set>

@@ -1,4 +1,4 @@
-#include "fairlead/input/slurm_nodes.h"
+#include "fairlead/slurm/nodes.h"
 
 #include "fairlead/base/parse.h"
 

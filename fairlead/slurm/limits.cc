@@ -1,4 +1,4 @@
-#include "fairlead/input/slurm_limits.h"
+#include "fairlead/slurm/limits.h"
 
 #include "fairlead/base/parse.h"
 #include "fairlead/base/split.h"

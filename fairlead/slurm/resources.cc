@@ -1,10 +1,7 @@
-#include "fairlead/trace/readers/slurm.h"
+#include "fairlead/slurm/resources.h"
 
 #include "fairlead/base/parse.h"
 #include "fairlead/model/job_row.h"
-#include "fairlead/trace/states.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -75,33 +72,6 @@ std::int64_t SlurmJobGpus::task_gpus() const {
   const std::int64_t nodes = std::max(requested.nodes, allocated.nodes);
   const std::int64_t gpus = either().count();
   return nodes > 0 && gpus % nodes == 0 ? gpus / nodes : 1;
-}
-
-std::string_view slurm_no_job(std::string_view state, const SlurmJobGpus& gpus, Duration elapsed) {
-  const bool requeued = state_word(state) == kSlurmRequeued && elapsed.ms > 0;
-  if (is_unfinished(state) && !requeued) return "not ended";
-  const bool waited = is_cancelled(state) && elapsed.ms == 0;
-  const bool has_any = gpus.has_requested || gpus.has_allocated;
-  if (has_any && gpus.either().count() == 0) return "no GPU";
-  if (waited) return "cancelled while waiting";
-  if (!has_any) return "no GPU";
-  return elapsed.ms == 0 ? "never started" : "";
-}
-
-std::string_view SlurmRuns::name(std::string_view id, std::string_view& repaired) {
-  const int run = ++runs_[std::string(id)];
-  if (run == 1) return id;
-  repaired = "requeued: each run counts as a job";
-  return named_ = fmt::format("{}#{}", id, run);
-}
-
-std::string slurm_runs_on(const ReadOptions& options, const SlurmJobGpus& gpus,
-                          std::string_view partition, std::string_view features) {
-  const SlurmAsked asked{std::string(gpus.requested.type), std::string(partition),
-                         std::string(features)};
-  // Without the request, a job of any type looks like one that asked for the type that it got.
-  if (!gpus.has_requested && partition.empty() && features.empty()) return {};
-  return options.slurm_runs_on ? options.slurm_runs_on(asked) : asked.gpu_type;
 }
 
 void SlurmGpus::add(std::string_view name, std::int64_t amount) {

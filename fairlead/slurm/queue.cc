@@ -1,9 +1,10 @@
-#include "fairlead/trace/slurm_queue.h"
+#include "fairlead/slurm/queue.h"
 
 #include "fairlead/base/parse.h"
 #include "fairlead/input/civil_time.h"
 #include "fairlead/input/csv.h"
-#include "fairlead/trace/readers/slurm.h"
+#include "fairlead/model/workload.h"
+#include "fairlead/slurm/resources.h"
 
 #include <fmt/format.h>
 

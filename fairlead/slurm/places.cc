@@ -1,4 +1,4 @@
-#include "fairlead/input/slurm_places.h"
+#include "fairlead/slurm/places.h"
 
 #include "fairlead/base/parse.h"
 #include "fairlead/model/speed.h"

@@ -1,4 +1,4 @@
-#include "fairlead/input/slurm_places.h"
+#include "fairlead/slurm/places.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

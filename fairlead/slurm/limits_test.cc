@@ -1,4 +1,4 @@
-#include "fairlead/input/slurm_limits.h"
+#include "fairlead/slurm/limits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fairlead/trace/slurm_queue.h"
+#include "fairlead/slurm/queue.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
