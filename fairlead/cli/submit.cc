@@ -96,9 +96,9 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("TIME");
   app.add_option("--priority", flags.priority,
                  "its order among your own jobs: while it waits, none of a lower priority runs "
-                 "(default: normal)")
-      ->check(CLI::IsMember({"low", "normal", "high"}).description(""))
-      ->type_name("low|normal|high");
+                 "(default: normal); urgent, for administrators: among the jobs of all users")
+      ->check(CLI::IsMember({"low", "normal", "high", "urgent"}).description(""))
+      ->type_name("low|normal|high|urgent");
   app.add_option("--notify", flags.notify,
                  "send a notification, by mail for example, when it ends, or only if it fails or "
                  "another user cancels it (default: never)")

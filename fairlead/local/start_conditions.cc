@@ -12,11 +12,14 @@
 namespace fairlead {
 namespace {
 
-std::string block_text(const StartBlock& block, std::string_view user, std::uint32_t gpus) {
+// `is_urgent`: the job `block.by` is.
+std::string block_text(const StartBlock& block, std::string_view user, std::uint32_t gpus,
+                       bool is_urgent) {
   const std::string whose = block.group.empty() ? std::string(user) : "the group " + block.group;
   switch (block.cause) {
     case StartBlock::Cause::kPriority:
-      return fmt::format("after job {}, which has a higher priority", block.by.row());
+      return fmt::format("after job {}, which {}", block.by.row(),
+                         is_urgent ? "is urgent" : "has a higher priority");
     case StartBlock::Cause::kTooLarge:
       return fmt::format("when {} may have {} GPUs at once; the limit is {}", whose, gpus,
                          block.gpus_max);
@@ -67,6 +70,8 @@ void StartConditions::add(JobId job, const Entry& entry) {
   if (is_first) find_groups(user);
   if (has_order(user)) users_due_.insert(entry.user);
   groups_due_ = groups_due_ || !user.groups.empty();
+  if (entry.what->priority == Priority::kUrgent) urgent_.insert(job);
+  urgent_due_ = urgent_due_ || has_urgent();
   if (!entry.what->after.empty()) dependent_.insert(job);
 }
 
@@ -85,6 +90,7 @@ void StartConditions::remove(JobId job) {
   due_.erase(job);
   tried_now_.erase(job);
   group_blocked_.erase(job);
+  urgent_.erase(job);
   for (const Room where : {Room::kGpus, Room::kHost}) without_room_.erase({job, where});
 }
 
@@ -103,8 +109,10 @@ void StartConditions::find_groups(User& user) const {
 const StartBlock* StartConditions::block_of(JobId job, const User& user) const {
   if (const auto own = user.order.blocked().find(job); own != user.order.blocked().end())
     return &own->second;
-  const auto groups = group_blocked_.find(job);
-  return groups == group_blocked_.end() ? nullptr : &groups->second;
+  for (const auto* blocked : {&group_blocked_, &urgent_order_.blocked()}) {
+    if (const auto found = blocked->find(job); found != blocked->end()) return &found->second;
+  }
+  return nullptr;
 }
 
 std::string StartConditions::text(JobId job) const {
@@ -123,7 +131,8 @@ std::string StartConditions::text(JobId job) const {
   }
   const User& user = users_.at(entry.user);
   const StartBlock* const block = block_of(job, user);
-  return block == nullptr ? std::string() : block_text(*block, user.name, entry.gpus_max);
+  if (block == nullptr) return {};
+  return block_text(*block, user.name, entry.gpus_max, urgent_.contains(block->by));
 }
 
 Status StartConditions::set_held(JobId job, bool is_held) {
@@ -212,10 +221,12 @@ void StartConditions::on_change(JobId job) {
   if (found == jobs_.end()) return;
   const User& user = users_.at(found->second.user);
   groups_due_ = groups_due_ || !user.groups.empty();
+  urgent_due_ = urgent_due_ || has_urgent();
   if (has_order(user) || !user.order.blocked().empty()) users_due_.insert(found->second.user);
 }
 
 void StartConditions::on_gpus() {
+  urgent_due_ = urgent_due_ || has_urgent();
   for (const auto& [id, user] : users_) {
     if (has_order(user)) users_due_.insert(id);
   }
@@ -223,7 +234,7 @@ void StartConditions::on_gpus() {
 
 Time StartConditions::deadline() const {
   if (is_due()) return Time{};
-  Time next = Time::never();
+  Time next = urgent_order_.due();
   for (const auto& [id, user] : users_) {
     next = std::min(next, user.order.due());
   }
@@ -251,8 +262,11 @@ void StartConditions::update(Time now) {
     user.order.update(now, ordered_jobs(user), limits_.gpus_max(user.name), tables_);
     for (const auto& [priority, job] : user.jobs) due_.insert(job);
     groups_due_ = groups_due_ || !user.groups.empty();
+    urgent_due_ = urgent_due_ || has_urgent();
   }
   if (std::exchange(groups_due_, false)) update_groups();
+  urgent_due_ = urgent_due_ || urgent_order_.due() <= now;
+  if (std::exchange(urgent_due_, false)) update_urgent(now);
   for (const JobId job : std::exchange(due_, {})) judge(job);
   tried_now_.clear();
 }
@@ -292,6 +306,22 @@ void StartConditions::update_groups() {
   }
   group_blocked_ = group_order(std::move(grouped), limits);
   for (const auto& [job, block] : group_blocked_) due_.insert(job);
+}
+
+// Orders the jobs that no other rule blocks.
+void StartConditions::update_urgent(Time now) {
+  for (const auto& [job, block] : urgent_order_.blocked()) due_.insert(job);
+  std::vector<OrderedJob> ordered;
+  for (const auto& [id, user] : users_) {
+    if (urgent_.empty()) break;
+    for (OrderedJob& one : ordered_jobs(user)) {
+      if (user.order.blocked().contains(one.job) || group_blocked_.contains(one.job)) continue;
+      one.priority = urgent_.contains(one.job) ? 1 : 0;
+      ordered.push_back(one);
+    }
+  }
+  urgent_order_.update(now, std::move(ordered), 0, tables_);
+  for (const auto& [job, block] : urgent_order_.blocked()) due_.insert(job);
 }
 
 bool StartConditions::can_run(const Entry& entry) const {

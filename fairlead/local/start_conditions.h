@@ -1,6 +1,9 @@
 // The conditions under which jobs may have GPUs: their users' holds, the jobs that they start after, the order and the
-// limit of each user's jobs (engine/start_order.h), the limits of groups (local/group_order.h), and room in the memory of
-// GPUs and of the machine. A job that does not meet them is held.
+// limit of each user's jobs (engine/start_order.h), the limits of groups (local/group_order.h), urgent jobs, and room in the
+// memory of GPUs and of the machine. A job that does not meet them is held.
+//
+// Urgent jobs have the order of a user's jobs among the jobs of all users: while one waits, no job that is not urgent has
+// GPUs.
 //
 // Nothing else holds jobs, except the engine after a failed start. So the journal has the effect of all conditions, and
 // the conditions follow from the files of the submissions, the limits and the tables, also after a restart
@@ -69,13 +72,13 @@ class StartConditions : public RecordSink {
   void on(const Record& record) override;
   // Returns whether update() may have something to do.
   bool is_due() const {
-    return !due_.empty() || !users_due_.empty() || groups_due_ ||
+    return !due_.empty() || !users_due_.empty() || groups_due_ || urgent_due_ ||
            (has_ends_ && !dependent_.empty());
   }
   // Holds and releases jobs by their conditions, and cancels jobs with conditions that cannot be met any more. REQUIRES: all
   // requests of the next batch are known. O(jobs with conditions on others x conditions) after an end, O(jobs log) of a user
-  // with priorities or a limit after a change of one of them, group_order() after a change of a job of a limited group,
-  // otherwise O(1).
+  // with priorities or a limit after a change of one of them, group_order() after a change of a job of a limited group, the
+  // same for all jobs while one is urgent, otherwise O(1).
   void update(Time now);
   // Returns the time of the next update() that may have something to do without a change before.
   Time deadline() const;
@@ -106,6 +109,8 @@ class StartConditions : public RecordSink {
   void on_gpus();
   std::vector<OrderedJob> ordered_jobs(const User& user) const;
   void update_groups();
+  void update_urgent(Time now);
+  bool has_urgent() const { return !urgent_.empty() || !urgent_order_.blocked().empty(); }
   void find_groups(User& user) const;
   const StartBlock* block_of(JobId job, const User& user) const;
   bool can_run(const Entry& entry) const;
@@ -123,12 +128,15 @@ class StartConditions : public RecordSink {
   std::map<JobId, Entry> jobs_;
   std::map<UserId, User> users_;
   std::map<JobId, StartBlock> group_blocked_;
+  std::set<JobId> urgent_;
+  UserOrder urgent_order_;  // the order of all jobs, while one is urgent
   std::set<std::pair<JobId, Room>> without_room_;
   std::set<JobId> dependent_;  // start after others
   // Since the last update().
   std::set<JobId> due_;
   std::set<UserId> users_due_;
   bool groups_due_ = false;
+  bool urgent_due_ = false;
   std::set<JobId> tried_now_;  // their users released them
   bool has_ends_ = true;
   Status disk_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace fairlead {
 
@@ -21,15 +22,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Submission, uid, gid, command, e
 
 namespace {
 
-using Names = std::array<std::string_view, 3>;
-
-constexpr Names kPriorities = {"low", "normal", "high"};
-constexpr Names kNotify = {"never", "fail", "end"};
+constexpr std::array<std::string_view, 4> kPriorities = {"low", "normal", "high", "urgent"};
+constexpr std::array<std::string_view, 3> kNotify = {"never", "fail", "end"};
 
 // Returns the value of that name, by the order of `names`.
 template <class Value>
-std::optional<Value> named(const Names& names, std::string_view name) {
-  const auto* const found = std::ranges::find(names, name);
+std::optional<Value> named(std::span<const std::string_view> names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
   if (found == names.end()) return std::nullopt;
   return static_cast<Value>(found - names.begin());
 }

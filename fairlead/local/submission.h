@@ -20,8 +20,9 @@ namespace fairlead {
 constexpr Duration kIdleMin = seconds(600);
 
 // The order of a job among the jobs of its user.
-enum class Priority : std::uint8_t { kLow, kNormal, kHigh };
-// Returns "low", "normal" or "high"; and back, nullopt for other texts.
+// kUrgent, which only administrators give, orders a job before the jobs of all users; the others order the jobs of one.
+enum class Priority : std::uint8_t { kLow, kNormal, kHigh, kUrgent };
+// Returns "low", "normal", "high" or "urgent"; and back, nullopt for other texts.
 std::string_view priority_name(Priority priority);
 std::optional<Priority> priority_named(std::string_view name);
 

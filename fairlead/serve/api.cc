@@ -276,6 +276,8 @@ std::optional<Api::Answer> Api::submit(ConnectionId connection, const Peer& peer
     if (status) status = check_size(job.submission);
     if (!status) return error_answer(400, status.error().message);
   }
+  if (!peer.is_admin && jobs.front().submission.priority == Priority::kUrgent)
+    return error_answer(403, "priority: only administrators may submit urgent jobs");
   if (!notifies_ && jobs.front().submission.notify != Notify::kNever) {
     return error_answer(400,
                         "notify: this daemon sends no notifications; an administrator sets "

@@ -94,7 +94,7 @@ class Fields {
     if (!object_.contains("priority")) return Priority::kNormal;
     const json& value = object_["priority"];
     const auto named = priority_named(value.is_string() ? value.get<std::string>() : std::string());
-    if (!named) return input_error("priority must be low, normal or high");
+    if (!named) return input_error("priority must be low, normal, high or urgent");
     return *named;
   }
 

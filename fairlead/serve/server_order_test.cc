@@ -111,6 +111,51 @@ TEST(Priority, OtherUsersAreNotConcerned) {
   EXPECT_EQ(daemon.state(anns), "waiting");
 }
 
+TEST(Priority, AnUrgentJobGoesBeforeTheJobsOfAllUsers) {
+  const json urgent = {{"priority", "urgent"}};
+  for (const char* policy : {"fifo", "gandiva-fair:quantum_s=60", "fairlead:resident=true"}) {
+    SimDaemon daemon(policy, "2xV100");
+    std::vector<std::size_t> bobs;
+    for (int i = 0; i < 4; ++i) bobs.push_back(daemon.submit({"work", "40000"}, 1, kBob, kHigh));
+    daemon.run_to(10);
+    const std::size_t job = daemon.submit({"work", "100000"}, 2, kRoot, urgent);
+    daemon.run_to(12);
+    EXPECT_EQ(daemon.state(job), "running") << policy;
+    EXPECT_EQ(daemon.job(job)["priority"], "urgent");
+    for (int life = 0; life < 2; ++life) {
+      EXPECT_EQ(daemon.state(bobs[3]), "held");
+      EXPECT_NE(daemon.why(bobs[3]).find(fmt::format("after job {}, which is urgent", job)),
+                std::string::npos)
+          << daemon.why(bobs[3]);
+      daemon.fail(Outage::kPower);
+    }
+    daemon.run_to(400);
+    for (const std::size_t one : bobs) EXPECT_EQ(daemon.state(one), "finished") << policy;
+    EXPECT_EQ(daemon.state(job), "finished") << policy;
+  }
+}
+
+TEST(Priority, OnlyAdministratorsSubmitUrgentJobs) {
+  SimDaemon daemon("fifo", "1xV100");
+  const json asked = {{"command", {"work", "1"}}, {"folder", "/data"}, {"priority", "urgent"}};
+  const HttpMessage answer = daemon.ask("POST", "/v1/jobs", asked, kAnn);
+  EXPECT_EQ(answer.status, 403);
+  EXPECT_NE(answer.body.find("only administrators may submit urgent jobs"), std::string::npos);
+}
+
+TEST(Priority, OtherJobsTakeIdleGpusBesideAnUrgentOne) {
+  SimDaemon daemon("fairlead:resident=true", "4xV100");
+  const std::size_t job = daemon.submit({"work", "100000"}, 2, kRoot, {{"priority", "urgent"}});
+  const std::size_t small = daemon.submit({"work", "30000"}, 1, kAnn);
+  const std::size_t wide = daemon.submit({"work", "30000"}, 4, kBob);
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.state(job), "running");
+  EXPECT_EQ(daemon.state(small), "running");
+  EXPECT_EQ(daemon.state(wide), "held");
+  daemon.run_to(200);
+  EXPECT_EQ(daemon.state(wide), "finished");
+}
+
 TEST(Priority, AHoldIsTheUsersWhateverTheOrderIs) {
   SimDaemon daemon("fifo", "1xV100");
   const std::size_t high = daemon.submit({"work", "20000"}, 1, kAnn, kHigh);
