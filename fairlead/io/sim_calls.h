@@ -76,13 +76,19 @@ class SimCalls {
   void note(double SimFaults::*fault) const {
     if (watch_) watch_(last_, fault);
   }
+  // Returns the number of this daemon, or of the pause after one. Files and notices of earlier numbers are void.
+  std::uint64_t life() const { return life_; }
   // Called when a daemon has ended: no crash is planned until another daemon starts.
   void end() {
+    ++life_;
     is_dead_ = true;
     left_ = kNever;
     aim_ = {};
   }
-  void begin() { is_dead_ = false; }
+  void begin() {
+    ++life_;
+    is_dead_ = false;
+  }
 
  private:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -98,6 +104,7 @@ class SimCalls {
   IoCall last_ = IoCall::kNow;
   std::uint64_t died_at_ = 0;
   bool is_dead_ = false;
+  std::uint64_t life_ = 1;
 };
 
 }  // namespace fairlead

@@ -4,58 +4,32 @@
 // another one is opened on the remaining state (restart). After its crash a daemon has no further effect: its calls do
 // nothing, and wait() asks it to leave.
 //
-// A SimClients plays the clients. It is called at their times and when the daemon answers, and must not call the
-// daemon. Equal seeds and calls give equal worlds.
+// Its parts: the time and the planned events (sim_agenda.h), the faults (sim_faults.h), the clients (sim_network.h), the
+// disk, the tasks and their ends, and the rest of the machine. Equal seeds and calls give equal worlds.
 //
 // Cost of a call: O(log of the planned events).
 #pragma once
 
-#include "fairlead/base/rng.h"
 #include "fairlead/io/io.h"
+#include "fairlead/io/sim_agenda.h"
 #include "fairlead/io/sim_calls.h"
 #include "fairlead/io/sim_disk.h"
+#include "fairlead/io/sim_faults.h"
 #include "fairlead/io/sim_machine.h"
+#include "fairlead/io/sim_network.h"
+#include "fairlead/io/sim_task_ends.h"
 #include "fairlead/io/sim_tasks.h"
+#include "fairlead/io/sim_trace.h"
 
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <queue>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace fairlead {
-
-// The probabilities of faults, per call at which they can occur.
-struct SimFaults {
-  double disk_full =
-      0;  // per write or sync: it fails, because the disk is full for a moment or a while
-  double slow_sync = 0;     // per sync: it takes up to a minute
-  double start_fails = 0;   // per start
-  double freeze_fails = 0;  // per freeze or thaw
-  double end_early = 0;     // per freeze: the task has ended just before
-  double late_notice = 0;   // per end: it is reported up to ten seconds late
-  double told_twice = 0;    // per end: it is reported twice
-  double stall = 0;         // per wait: the daemon does not run for up to ten minutes
-  double foreign = 0;       // per look at GPUs: a foreign process computes on one for a while
-  double calendar = 0;      // per wait: the calendar steps by up to a day, forward or back
-  bool delays = true;       // the disk, starts and notices take some milliseconds
-};
-
-class SimClients {
- public:
-  virtual ~SimClients() = default;
-  // Called at the time given to SimIo::wake().
-  virtual void wake(std::uint64_t token) = 0;
-  // received() is called after the daemon sent these bytes, valid during the call; closed() after it closed the
-  // connection or crashed.
-  virtual void received(ConnectionId connection, std::string_view bytes) = 0;
-  virtual void closed(ConnectionId connection) = 0;
-};
 
 enum class Outage : std::uint8_t {
   kDaemon,  // only the daemon is gone: the page cache and the tasks remain
@@ -65,6 +39,8 @@ enum class Outage : std::uint8_t {
 class SimIo final : public Io {
  public:
   SimIo(std::uint64_t seed, const SimFaults& faults);
+  SimIo(const SimIo&) = delete;  // its parts refer to each other
+  SimIo& operator=(const SimIo&) = delete;
 
   Time now() override;
   std::int64_t unix_ms(Time t) override;
@@ -102,17 +78,8 @@ class SimIo final : public Io {
   // Ends the daemon by `outage` and lets `time` pass; afterwards another daemon may be opened. REQUIRES: no daemon uses
   // this SimIo any more.
   void restart(Outage outage, Duration time);
-  // Ends all faults.
-  void stop_faults();
-
-  // -- The clients, between waits or when they are called.
-  void set_clients(SimClients* clients) { clients_ = clients; }
-  void wake(std::uint64_t token, Time at) { agenda_.push({at, ++order_, token, kClient}); }
-  // Returns 0 if no daemon takes connections.
-  ConnectionId connect(const Peer& peer);
-  // Delivers bytes after the delay `later`; the bytes of one connection stay in order.
-  void client_send(ConnectionId connection, std::string bytes, Duration later);
-  void hang_up(ConnectionId connection, Duration later);
+  FaultInjector& faults() { return faults_; }
+  SimNetwork& network() { return network_; }
 
   // -- The machine: its GPUs, accounts and notifications.
   SimMachine& machine() { return machine_; }
@@ -125,81 +92,30 @@ class SimIo final : public Io {
   // -- The truth.
   const SimTasks& processes() const { return tasks_; }
   const SimDisk& disk() const { return disk_; }
-  std::size_t connections() const { return connections_.size(); }
-  Time time() const { return now_; }
-  // Returns whether the disk was full in the life of this daemon, or is now.
-  bool was_disk_full() const { return was_full_; }
-
-  // Sets a function that receives a line for each call that changes something, and for each event that the daemon
-  // receives.
-  void set_trace(std::function<void(const std::string&)> trace) { trace_ = std::move(trace); }
-  template <class Text>
-  void trace(const Text& text) const {
-    if (trace_) trace_(fmt::format("{:>9} {:>6} {}", now_.ms, calls_.count(), text()));
-  }
+  Time time() const { return agenda_.now(); }
+  SimTrace& trace() { return trace_; }
 
  private:
   class File;
   class Stream;
-  enum What : std::uint8_t { kClient, kConnection, kNotice };
-  // A planned event; events of one instant stay in the order of planning.
-  struct Due {
-    Time at;
-    std::uint64_t order;
-    std::uint64_t what;  // token or connection
-    What kind;
-    TaskId task{};
-    friend bool operator>(const Due& a, const Due& b) {
-      return std::tie(a.at, a.order) > std::tie(b.at, b.order);
-    }
-  };
-  struct Arrival {
-    IoEvent::Kind kind;
-    std::string bytes;
-  };
-  struct Connection {
-    Peer peer;
-    std::deque<Arrival> arrivals;  // to the daemon
-    Time last;                     // when the last of them arrives
-  };
 
   // Counts a call. False: the daemon has crashed, and the call must do nothing.
   bool call(IoCall call);
-  bool happens(double SimFaults::*fault);
-  Duration upto(std::int64_t ms);
-  Duration delay(std::int64_t ms) { return faults_.delays ? upto(ms) : Duration(); }
-  void arrive(ConnectionId id, IoEvent::Kind kind, std::string bytes, Duration later);
-  // Fills the disk for a while with some probability; empties it again when that time is over.
-  void fill_disk();
-  // Lets the time up to now_ pass for the tasks.
-  void settle_tasks();
-  void plan_notice(TaskId task);
-  void disturb(Time until);
   // Takes the next planned event; true if it concerns the daemon.
   bool take(IoEvent& event);
-  bool take_arrival(ConnectionId id, IoEvent& event);
 
-  SimFaults faults_;
-  Rng rng_;
+  SimCalls calls_;
+  SimAgenda agenda_;
+  SimTrace trace_{agenda_, calls_};
+  FaultInjector faults_;
   SimDisk disk_;
   SimTasks tasks_;
-  SimClients* clients_ = nullptr;
+  SimTaskEnds ends_{tasks_, agenda_, faults_, calls_};
+  SimNetwork network_{agenda_, calls_};
   SimMachine machine_;
-  Time now_;
   std::int64_t calendar_ms_;  // calendar time of time 0, ms
-  Time full_until_;
-  bool was_full_ = false;
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> agenda_;
-  std::uint64_t order_ = 0;
-  std::map<ConnectionId, Connection> connections_;
-  ConnectionId last_connection_ = 0;
-  std::string received_;  // the bytes of the last event
-  std::vector<TaskId> ended_;
-  SimCalls calls_;
-  std::uint64_t life_ = 1;  // number of the daemon: files and notices of earlier ones are void
   bool is_terminated_ = false;
   std::uint16_t port_ = 20'000;
-  std::function<void(const std::string&)> trace_;
 };
 
 }  // namespace fairlead

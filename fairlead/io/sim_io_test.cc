@@ -30,8 +30,8 @@ TEST(SimIo, TimePassesToTheNextThingAndNeverBack) {
   EXPECT_EQ(io.now(), (Time{500}));
   EXPECT_EQ(io.wait({100}).kind, IoEvent::Kind::kTime);
   EXPECT_EQ(io.now(), (Time{500}));
-  const ConnectionId id = io.connect({.uid = 7});
-  io.client_send(id, "hello", milliseconds(30));
+  const ConnectionId id = io.network().connect({.uid = 7});
+  io.network().send(id, "hello", milliseconds(30));
   const IoEvent connected = io.wait({1000});
   EXPECT_EQ(connected.kind, IoEvent::Kind::kConnected);
   EXPECT_EQ(connected.peer.uid, 7U);
@@ -58,9 +58,9 @@ TEST(SimIo, ADaemonThatStoodStillIsTold) {
 TEST(SimIo, ClientsAreServedUntilEitherSideHangsUp) {
   SimIo io(1, {});
   Heard heard;
-  io.set_clients(&heard);
-  const ConnectionId one = io.connect({});
-  const ConnectionId two = io.connect({});
+  io.network().set_clients(&heard);
+  const ConnectionId one = io.network().connect({});
+  const ConnectionId two = io.network().connect({});
   io.wait({0});
   io.wait({0});
   io.send(one, "answer");
@@ -68,10 +68,10 @@ TEST(SimIo, ClientsAreServedUntilEitherSideHangsUp) {
   io.send(one, "lost");
   EXPECT_EQ(heard.text, "answer");
   EXPECT_EQ(heard.ended, std::vector{one});
-  io.hang_up(two, milliseconds(5));
+  io.network().hang_up(two, milliseconds(5));
   EXPECT_EQ(io.wait({100}).kind, IoEvent::Kind::kClosed);
-  EXPECT_EQ(io.connections(), 0U);
-  io.wake(9, {50});
+  EXPECT_EQ(io.network().size(), 0U);
+  io.network().wake(9, {50});
   EXPECT_EQ(io.wait({100}).kind, IoEvent::Kind::kTime);
   EXPECT_EQ(heard.woken, std::vector<std::uint64_t>{9});
 }
@@ -123,7 +123,7 @@ TEST(SimIo, AppendingCutsTheFileAndStreamsIt) {
 TEST(SimIo, AFullDiskTakesNoMoreAndKeepsWhatItHas) {
   SimIo io(1, {.disk_full = 1});
   EXPECT_FALSE(io.write("a", "new"));
-  io.stop_faults();
+  io.faults().stop();
   EXPECT_TRUE(io.write("a", "new"));
 }
 
@@ -136,7 +136,7 @@ TEST(SimIo, FromTheCallAtWhichItCrashedADaemonHasNoEffect) {
   EXPECT_TRUE(io.calls().is_dead());
   EXPECT_FALSE(io.start({.id = {JobId(0), 1}, .command = {"work", "10"}}));
   EXPECT_EQ(io.wait({100}).kind, IoEvent::Kind::kTerminate);
-  EXPECT_EQ(io.connect({}), 0U);
+  EXPECT_EQ(io.network().connect({}), 0U);
   io.restart(Outage::kDaemon, seconds(1));
   EXPECT_EQ(io.list(""), (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(io.tasks().empty());

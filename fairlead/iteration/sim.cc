@@ -34,9 +34,10 @@ class IterationSim {
   };
   struct Job {
     std::vector<NodeId> nodes;
-    std::int64_t iterations = 0;  // remaining, this one included
-    std::size_t computing = 0;    // GPUs that have not finished both phases of this one
-    std::int64_t service_ns = 0;  // remaining computation over all GPUs
+    std::int64_t iterations = 0;         // remaining, this one included
+    std::size_t computing = 0;           // GPUs that have not finished both phases of this one
+    std::int64_t service_ns = 0;         // remaining computation over all GPUs
+    std::int64_t transfer_begin_ns = 0;  // of its last all-reduce
   };
   struct Order {  // SRSF
     std::int64_t service_ns;
@@ -76,7 +77,6 @@ class IterationSim {
   bool may_transfer_ = false;                     // an all-reduce got ready or ended
   std::size_t finished_ = 0;
   IdVector<JobId, Job> states_;
-  IdVector<JobId, std::int64_t> transfer_begin_ns_;
   IdVector<GpuId, Gpu> gpus_;
   IdVector<GpuId, GpuLoad> loads_;
   IndexedHeap<std::int64_t, GpuId> phase_ends_;
@@ -95,7 +95,6 @@ IterationSim::IterationSim(const IterationWorld& world, std::span<const Iteratio
       log_(log),
       rng_(Rng(seed).split(1)),  // apart from the draws of the jobs
       states_(jobs.size()),
-      transfer_begin_ns_(jobs.size()),
       transfers_(policy.transfers, world.cost, world.cluster.nodes(), jobs.size()) {
   for (NodeId node : ids<NodeId>(world.cluster.nodes())) {
     for (int i = 0; i < world.cluster.node_gpus[node]; ++i) {
@@ -193,7 +192,7 @@ void IterationSim::end_phase(GpuId id) {
 void IterationSim::end_all_reduce(JobId job) {
   may_transfer_ = true;
   if (log_ != nullptr) {
-    log_->push_back({job, GpuId::none(), Phase::kDone, transfer_begin_ns_[job], now_ns_});
+    log_->push_back({job, GpuId::none(), Phase::kDone, states_[job].transfer_begin_ns, now_ns_});
   }
   end_iteration(job);
 }
@@ -279,7 +278,7 @@ void IterationSim::start_all_reduces() {
     const std::vector<NodeId>& nodes = states_[order.job].nodes;
     if (!transfers_.may_start(now_ns_, kb, nodes)) return false;
     transfers_.start(now_ns_, order.job, kb, nodes);
-    transfer_begin_ns_[order.job] = now_ns_;
+    states_[order.job].transfer_begin_ns = now_ns_;
     return true;
   });
   if (!retries_) return;

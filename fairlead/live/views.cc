@@ -15,7 +15,7 @@ using nlohmann::json;
 
 double gpu_seconds(GpuTime time) { return static_cast<double>(time.gpu_ms) / 1000.0; }
 
-// "exit code 3" and "signal 9", as end_text() has them; "exit code 127: cannot run x".
+// "exit code 3" and "signal 9", as fairlead/local/job_ends.cc writes them; "exit code 127: cannot run x".
 json number_after(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return nullptr;
   int number = 0;

@@ -1,79 +1,38 @@
 #include "fairlead/local/local_backend.h"
 
 #include "fairlead/base/overloaded.h"
-#include "fairlead/local/python_path.h"
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <bit>
+#include <cstdint>
+#include <set>
 #include <utility>
+#include <variant>
 
 namespace fairlead {
-namespace {
-
-// A killed task that still exists, for example because it waits for a disk, is killed again.
-constexpr Duration kKillAgain = seconds(10);
-
-// Returns the value of the variable `name`, which ends with "="; empty if there is none.
-std::string_view value_of(std::span<const std::string> environment, std::string_view name) {
-  const auto found = std::ranges::find_if(
-      environment, [&](const std::string& variable) { return variable.starts_with(name); });
-  return found == environment.end() ? std::string_view()
-                                    : std::string_view(*found).substr(name.size());
-}
-
-// Returns a JSON list with an object for each copy of the job.
-std::string copies_text(const Tables& tables, const Machine& machine, const FirstGpus& first_gpus,
-                        JobId id) {
-  nlohmann::json copies = nlohmann::json::array();
-  Gang left = tables.jobs.last_gang(id);
-  auto masks = tables.jobs.gangs.gpu_masks(tables.jobs.last[id]);
-  while (!left.empty()) {
-    const Gang copy = first_copy(left);
-    const GpuTypeId type = tables.cluster.node_type[copy.front().node];
-    std::vector<std::string> gpus;
-    for (std::uint32_t gpu : machine_gpus(first_gpus, copy, masks.first(copy.size())))
-      gpus.push_back(machine.gpu_names[gpu]);
-    copies.push_back({{"gpus", gpus},
-                      {"gpu_type", tables.cluster.type_names[type]},
-                      {"speed", machine.speed[type]}});
-    left = left.subspan(copy.size());
-    masks = masks.subspan(copy.size());
-  }
-  return copies.dump();
-}
-
-}  // namespace
 
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
                            Inbox& inbox, StartConditions& conditions, std::string hook)
     : io_(io),
       tables_(tables),
-      machine_(machine),
-      grace_(grace),
       inbox_(inbox),
       conditions_(conditions),
-      hook_(std::move(hook)),
-      references_(io),
       first_gpus_(fairlead::first_gpus(machine.cluster)),
+      jobs_(io, grace, machine.cluster.gpus),
+      monitor_(io, tables, machine, jobs_, gpus_, inbox),
       gpus_(io, tables, machine, inbox,
             [this](TaskId id, std::uint32_t gpu) {
-              const auto job = jobs_.find(id.job);
-              if (job == jobs_.end() || !job->second.task || job->second.task->id != id)
-                return true;
-              const std::vector<std::uint32_t>& gpus = job->second.task->gpus;
-              return gpus.empty() || std::ranges::find(gpus, gpu) != gpus.end();
+              const LocalTask* const task = jobs_.task_of(id.job);
+              if (task == nullptr || task->id != id) return true;
+              return task->gpus.empty() || std::ranges::find(task->gpus, gpu) != task->gpus.end();
             }),
-      works_on_(machine.cluster.gpus),
-      room_(tables),
-      host_room_(machine.host.memory_mb) {}
+      room_{GpuRoom(tables), HostRoom(machine.host.memory_mb)},
+      ends_(tables, jobs_, gpus_, inbox),
+      launcher_(io, tables, machine, jobs_, gpus_, room_, ends_, inbox, std::move(hook)) {}
 
 void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
-  Job& made = jobs_[job] = {.what = std::move(submission), .starts = starts};
-  room_.add(job, {tables_.jobs.gpus[job], tables_.jobs.types[job], made.what.gpu_memory_mb});
-  host_room_.add(job, made.what.memory_mb);
+  LocalJob& made = jobs_[job] = {.what = std::move(submission), .starts = starts};
+  room_.add(job, {tables_.jobs.gpus[job], tables_.jobs.types[job], made.what.gpu_memory_mb},
+            made.what.memory_mb);
   if (!tables_.jobs.is_here(job)) return;
   conditions_.add(job, made.what);
 }
@@ -81,15 +40,9 @@ void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
 void LocalBackend::add_new(const JobSpec& asked, Submission submission, ConnectionId client) {
   const bool needs_client = submission.has_terminal || submission.has_input;
   const ConnectionId terminal = needs_client ? client : 0;
-  Job& made = jobs_[asked.job] = {.what = std::move(submission), .terminal = terminal};
-  room_.add(asked.job, {asked.gpus, asked.types, made.what.gpu_memory_mb});
-  host_room_.add(asked.job, made.what.memory_mb);
+  LocalJob& made = jobs_[asked.job] = {.what = std::move(submission), .terminal = terminal};
+  room_.add(asked.job, {asked.gpus, asked.types, made.what.gpu_memory_mb}, made.what.memory_mb);
   conditions_.add_new(asked, made.what);
-}
-
-const Submission* LocalBackend::submission(JobId job) const {
-  const auto found = jobs_.find(job);
-  return found == jobs_.end() ? nullptr : &found->second.what;
 }
 
 void LocalBackend::on(const Record& record) {
@@ -115,7 +68,7 @@ void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
   }
   for (const Step& step : steps) {
     if (step.kind != Step::Kind::kPlace) continue;
-    Job& job = jobs_[step.job];
+    LocalJob& job = jobs_[step.job];
     if (step.copy > 0) {  // one task has all copies
       if (!job.start || job.start->run != step.run) continue;
       const auto gpus = machine_gpus(first_gpus_, step.gang, step.gpu_masks);
@@ -125,43 +78,34 @@ void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
     if (step.run <= job.run) continue;  // a repeated step
     job.run = step.run;
     job.has_ended = false;
-    job.start = {step.run, machine_gpus(first_gpus_, step.gang, step.gpu_masks), now};
-    due_.push_back(step.job);
+    launcher_.add(step.job, job,
+                  {step.run, machine_gpus(first_gpus_, step.gang, step.gpu_masks), now});
   }
   start_all_due(now);
 }
 
 void LocalBackend::stop(Time now, JobId id, RunId run, bool moves) {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return say_stopped(id, run);
-  Job& job = found->second;
+  LocalJob* const found = jobs_.find(id);
+  if (found == nullptr) return say_stopped(id, run);
+  LocalJob& job = *found;
   if (run <= std::exchange(job.stopped, std::max(job.stopped, run))) return;  // a repeated step
   if (job.start && job.start->run == run) {  // its start was still pending
-    job.start.reset();
-    std::erase(due_, id);
+    launcher_.withdraw(id, job);
     return say_stopped(id, run);
   }
-  if (!job.task || job.task->state != State::kRunning) return say_stopped(id, run);
-  if (moves || !tables_.jobs.is_here(id)) return leave(now, *job.task, run);
+  if (!job.task || job.task->state != LocalTask::State::kRunning) return say_stopped(id, run);
+  if (moves || !tables_.jobs.is_here(id)) return jobs_.leave(now, *job.task, run);
   freeze(now, job, run);
 }
 
-void LocalBackend::freeze(Time now, Job& job, RunId run) {
-  Task& task = *job.task;
+void LocalBackend::freeze(Time now, LocalJob& job, RunId run) {
+  LocalTask& task = *job.task;
   // Its processes can install no handler while they are frozen.
-  if (tables_.jobs.keeps_no_work(task.id.job)) look_at(now, task.id.job, job);
-  if (!io_.freeze(task.id)) return leave(now, task, run);
-  task.state = State::kFrozen;
-  set_works(now, task.id.job, task, false);
+  if (tables_.jobs.keeps_no_work(task.id.job)) monitor_.look_at(now, job);
+  if (!io_.freeze(task.id)) return jobs_.leave(now, task, run);
+  task.state = LocalTask::State::kFrozen;
+  jobs_.set_works(now, task, false);
   if (run != 0) say_stopped(task.id.job, run);
-}
-
-void LocalBackend::leave(Time now, Task& task, RunId stopped_run) {
-  task.state = State::kLeaving;
-  task.deadline = now + grace_;
-  task.stopped_run = stopped_run;
-  leaving_.push_back(task.id.job);
-  io_.interrupt(task.id);
 }
 
 void LocalBackend::say_stopped(JobId job, RunId run) {
@@ -170,193 +114,124 @@ void LocalBackend::say_stopped(JobId job, RunId run) {
 
 // A task that begins after a bad end would hide it from the next daemon, if that end cannot be kept.
 void LocalBackend::start_all_due(Time now) {
-  if (!disk_) return;
-  std::erase_if(due_, [&](JobId id) { return start_due(now, id, jobs_[id]); });
+  if (disk()) launcher_.start_all_due(now);
 }
 
-bool LocalBackend::start_due(Time now, JobId id, Job& job) {
-  const Start& start = *job.start;
-  if (job.has_ended) return false;
-  if (job.task && job.task->state != State::kFrozen) return false;
-  if (job.task && job.task->gpus != start.gpus) {
-    leave(now, *job.task, 0);
-    return false;
+void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const TaskHistory& history) {
+  for (auto& [id, job] : jobs_.all()) job.run = tables_.jobs.run[id];
+  gpus_.look(now);  // before any task starts
+  room_.gpus.set_report(gpus_.memory());
+  const std::set<TaskId> past = past_tasks(tasks);
+  for (const bool was_interrupted : {false, true}) {
+    for (const TaskStatus& task : tasks) {
+      if (task.was_interrupted == was_interrupted && !past.contains(task.id)) {
+        find(now, task, history);
+      }
+    }
   }
-  if (!are_free(start.gpus, id)) return false;
-  if (start.is_refused) return false;
-  if (!gpus_.are_usable(start.gpus)) {  // the engine takes the start back
-    job.start->is_refused = true;
-    gpus_.refuse(start.gpus);
-    return false;
+  for (const TaskStatus& task : tasks) {
+    if (task.state == TaskStatus::State::kEnded) on_task_ended(now, task.id, task.end);
   }
-  if (!job.task && !make_room(now, id, job)) return !job.start;
-  const Status status = job.task ? io_.thaw(job.task->id) : begin_task(id, job);
-  if (status) {
-    job.task->state = State::kRunning;
-    set_works(now, id, *job.task, true);
-    inbox_.add(
-        {.kind = EventKind::kStarted, .job = id, .run = start.run, .overhead = now - start.since});
+  for (auto& [id, job] : jobs_.all()) take_up(now, id, job);
+  for (const auto& [run, busy] : tables_.stopping) {
+    LocalTask* const task = jobs_.task_of(run.first);
+    if (task != nullptr && task->works) {
+      task->stopped_run = run.second;
+    } else {
+      say_stopped(run.first, run.second);
+    }
+  }
+  start_all_due(now);
+}
+
+// Takes over a found task.
+void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& history) {
+  const auto gpus = history.gpus_of(status.id);
+  const bool has_ended = status.state == TaskStatus::State::kEnded;
+  if (gpus.empty() || jobs_.task_of(status.id.job) != nullptr) {  // not ours
+    if (!has_ended) io_.kill(status.id);
+    return;
+  }
+  // The task of a finished job has its GPUs until it has left.
+  LocalTask& task = jobs_[status.id.job].task.emplace();
+  task.id = status.id;
+  task.gpus.assign(gpus.begin(), gpus.end());
+  task.works = false;
+  if (!has_ended) room_.come(status.id.job, gpus);
+  if (status.state == TaskStatus::State::kFrozen) task.state = LocalTask::State::kFrozen;
+  const bool is_running = status.state == TaskStatus::State::kRunning;
+  if (is_running && (status.was_interrupted || jobs_.are_free(gpus, status.id.job))) {
+    jobs_.set_works(now, task, true);
+  }
+  if (!status.was_interrupted && tables_.jobs.is_here(status.id.job)) return;
+  if (has_ended) {
+    task.state = LocalTask::State::kLeaving;
   } else {
-    fail_start(id, job, status.error());
+    jobs_.leave(now, task, 0);
   }
-  job.start.reset();
-  return true;
 }
 
-// Returns whether the job fits into the machine, and on the GPUs of its start. If not, jobs that can save their work are
-// leaving the GPUs, or the start is given back, because a job that stays is in the way.
-bool LocalBackend::make_room(Time now, JobId id, Job& job) {
-  const auto give_back = [&] {
-    job.has_ended = true;
-    inbox_.add({.kind = EventKind::kEvicted, .job = id, .run = job.start->run});
-    job.start.reset();
-    return false;
-  };
-  if (!host_room_.fits(id)) return give_back();  // another job has started since it was released
-  const std::vector<std::uint32_t>& gpus = job.start->gpus;
-  if (room_.fits(id, gpus)) return true;
-  if (!gpus_.has_looked_at(now)) {  // jobs may have ended since the last report
-    gpus_.look(now);
-    room_.set_report(gpus_.memory());
-    if (room_.fits(id, gpus)) return true;
+// Takes over a job that is here, and its task, if one was found. If the job is running without a task and without a
+// recorded end, its task has ended.
+void LocalBackend::take_up(Time now, JobId id, LocalJob& job) {
+  if (job.has_ended || !tables_.jobs.is_here(id)) return;
+  const Jobs& jobs = tables_.jobs;
+  const bool works = job.task && job.task->works && job.task->state == LocalTask::State::kRunning;
+  if (jobs.state[id] != JobState::kRunning) {
+    if (works) freeze(now, job, 0);
+    return;
   }
-  const auto leavers = room_.leavers(now, id, gpus, [&](JobId other) {
-    const auto found = jobs_.find(other);
-    return found != jobs_.end() && found->second.task &&
-           (found->second.task->state == State::kLeaving || !tables_.jobs.keeps_no_work(other));
-  });
-  for (const JobId other : leavers) {
-    Task& task = *jobs_.at(other).task;
-    if (task.state == State::kFrozen) leave(now, task, 0);
+  auto gpus = machine_gpus(first_gpus_, jobs.last_gang(id), jobs.gangs.gpu_masks(jobs.last[id]));
+  if (works && job.task->gpus == gpus) {
+    if (!jobs.is_starting(id)) return;
+    inbox_.add({.kind = EventKind::kStarted, .job = id, .run = job.run});
+    return;
   }
-  return leavers.empty() ? give_back() : false;
+  if (!jobs.is_starting(id) &&
+      !job.task) {  // lost with the machine, or its end was reported already
+    inbox_.add({.kind = EventKind::kEvicted, .job = id, .run = job.run});
+    return;
+  }
+  if (works) jobs_.leave(now, *job.task, 0);
+  launcher_.add(id, job, {job.run, std::move(gpus), now});
 }
 
-// A command that cannot run has ended badly. The machine's troubles may pass, so the engine tries again later, except
-// at a terminal: there the user decides.
-void LocalBackend::fail_start(JobId id, Job& job, const Error& error) {
-  const RunId run = job.start->run;
-  EventKind kind = EventKind::kStartFailed;
-  if (!job.task && error.kind == Error::Kind::kInput) {
-    kind = retry({id, run}, job.what) ? EventKind::kEvicted : EventKind::kFailed;
-  } else if (!job.task && job.what.has_terminal) {
-    kind = EventKind::kFailed;
-  }
-  job.has_ended = kind != EventKind::kStartFailed;
-  inbox_.add({.kind = kind, .job = id, .run = run, .reason = inbox_.keep(error.message)});
-}
-
-Status LocalBackend::begin_task(JobId id, Job& job) {
-  const TaskId task{id, job.start->run};
-  if (job.what.has_terminal && job.terminal == 0)
-    return run_error("its terminal is gone: the daemon restarted after the job was submitted");
-  const bool has_input = job.what.has_input && job.starts == 0;
-  if (has_input && job.terminal == 0)
-    return input_error(
-        "exit code 126: its standard input is gone: the daemon restarted before the job started");
-  TaskSpec spec{.id = task,
-                .uid = job.what.uid,
-                .gid = job.what.gid,
-                .command = job.what.command,
-                .environment = environment(id, job),
-                .folder = job.what.folder,
-                .umask = job.what.umask,
-                .gpus = job.start->gpus,
-                .processes = job.what.processes,
-                .terminal = job.what.has_terminal ? job.terminal : 0,
-                .input = has_input ? job.terminal : 0,
-                .limits = job.what.limits,
-                .memory_mb = job.what.memory_mb,
-                .cpu_milli = job.what.cpu_milli};
-  for (std::uint32_t gpu = 0; gpu < machine_.gpu_names.size(); ++gpu) {
-    if (std::ranges::find(spec.gpus, gpu) == spec.gpus.end())
-      spec.other_gpus.push_back(machine_.gpu_names[gpu]);
-  }
-  FL_TRY(io_.start(spec));
-  ++job.starts;
-  job.task = {.id = task, .gpus = job.start->gpus, .began = io_.now(), .works = false};
-  room_.come(id, job.task->gpus);
-  host_room_.come(id);
-  return {};
-}
-
-std::vector<std::string> LocalBackend::environment(JobId id, const Job& job) const {
-  const std::vector<std::uint32_t>& gpus = job.start->gpus;
-  const GpuTypeId type = tables_.cluster.node_type[tables_.jobs.last_gang(id).front().node];
-  std::vector<std::string_view> names;
-  names.reserve(gpus.size());
-  for (std::uint32_t gpu : gpus) names.push_back(machine_.gpu_names[gpu]);
-  std::vector<std::string> all = {
-      fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(names, ",")),
-      fmt::format("FAIRLEAD_JOB_ID={}", id.row()),
-      fmt::format("FAIRLEAD_GPUS={}", gpus.size()),
-      fmt::format("FAIRLEAD_GPU_TYPE={}", tables_.cluster.type_names[type]),
-      fmt::format("FAIRLEAD_SPEED={}", machine_.speed[type]),
-      fmt::format("FAIRLEAD_RESTART_COUNT={}", job.starts),
-      fmt::format("FAIRLEAD_PROGRESS={}", io_.progress_path({id, job.start->run})),
-      "MASTER_ADDR=127.0.0.1",
-      fmt::format("MASTER_PORT={}", io_.free_port()),
-  };
-  all.push_back("FAIRLEAD_COPIES=" + copies_text(tables_, machine_, first_gpus_, id));
-  if (!hook_.empty()) {
-    const std::string_view own = value_of(job.what.environment, "PYTHONPATH=");
-    const std::string path = python_path(own, hook_, job.what.has_hook);
-    if (!path.empty() || !own.empty()) all.push_back("PYTHONPATH=" + path);
-  }
-  const std::size_t ours = all.size();
-  for (const std::string& variable : job.what.environment) {
-    const std::string_view name = std::string_view(variable).substr(0, variable.find('=') + 1);
-    const bool is_ours =
-        std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(ours),
-                    [&](const std::string& text) { return text.starts_with(name); });
-    if (!is_ours) all.push_back(variable);
-  }
-  return all;
-}
-
-bool LocalBackend::are_free(std::span<const std::uint32_t> gpus, JobId for_job) const {
-  return std::ranges::all_of(gpus, [&](std::uint32_t gpu) {
-    return std::ranges::all_of(works_on_[gpu], [&](JobId job) { return job == for_job; });
-  });
-}
-
-void LocalBackend::set_works(Time now, JobId id, Task& task, bool works) {
-  task.works = works;
-  if (works) {
-    task.sensors.run(now);
-  } else {
-    task.sensors.pause(now);
-    task.idle_since = Time::never();
-  }
-  for (std::uint32_t gpu : task.gpus) {
-    std::erase(works_on_[gpu], id);
-    if (works) works_on_[gpu].push_back(id);
-  }
+void LocalBackend::on_task_ended(Time now, TaskId id, TaskEnd end) {
+  ended_.push_back(id);
+  LocalJob* const found = jobs_.find(id.job);
+  if (found == nullptr || !found->task || found->task->id != id) return;
+  LocalJob& job = *found;
+  const LocalTask task = jobs_.take_task(now, job);
+  room_.leave(id.job);
+  const bool is_leaving = task.state == LocalTask::State::kLeaving;
+  if (task.stopped_run != 0) say_stopped(id.job, task.stopped_run);
+  // A task may have ended by itself just before it was asked to leave.
+  const bool has_left = is_leaving && (end.was_asked || !end.is_known);
+  job.left_at = has_left ? task.sensors.of_job() : std::nullopt;
+  if (!has_left && tables_.jobs.is_here(id.job)) ends_.on_task_ended(now, task, job, end);
+  if (!tables_.jobs.is_here(id.job)) remove(id.job);
+  start_all_due(now);
 }
 
 Status LocalBackend::retire(Time now,
                             const std::function<Status(JobId, const Submission&)>& on_end) {
   for (TaskId id : std::exchange(ended_, {})) io_.forget(id);
   for (JobId id : std::exchange(done_, {})) {
-    const auto found = jobs_.find(id);
-    if (found == jobs_.end()) continue;
-    Job& job = found->second;
+    LocalJob* const found = jobs_.find(id);
+    if (found == nullptr) continue;
+    LocalJob& job = *found;
     FL_TRY(on_end(id, job.what));
-    if (job.start) {
-      job.start.reset();
-      std::erase(due_, id);
-    }
+    launcher_.withdraw(id, job);
     if (!job.task) {
       remove(id);
-    } else if (job.task->state != State::kLeaving) {
-      leave(now, *job.task, 0);
+    } else if (job.task->state != LocalTask::State::kLeaving) {
+      jobs_.leave(now, *job.task, 0);
     }
   }
   return {};
 }
 
 void LocalBackend::remove(JobId id) {
-  host_room_.remove(id);
   conditions_.remove(id);
   room_.remove(id);
   jobs_.erase(id);
@@ -364,31 +239,31 @@ void LocalBackend::remove(JobId id) {
 }
 
 Time LocalBackend::deadline() const {
-  const std::span<const JobId> running = tables_.running.members();
-  Time next = std::min({gpus_.deadline(), conditions_.deadline(), room_.deadline()});
-  if (!running.empty()) next = std::min(next, next_look_);
-  for (JobId id : running) next = std::min(next, limit_at(id));
-  for (JobId id : leaving_) next = std::min(next, jobs_.at(id).task->deadline);
-  return next;
+  return std::min({gpus_.deadline(), conditions_.deadline(), room_.gpus.deadline(),
+                   monitor_.deadline(), ends_.deadline(), jobs_.deadline()});
 }
 
 void LocalBackend::on_time(Time now, Time instant) {
-  end_overlong(instant);
-  room_.set_report(gpus_.memory());
-  const auto is_bound = [&](JobId id) { return jobs_.at(id).task || jobs_.at(id).start; };
+  ends_.on_time(instant);
+  room_.gpus.set_report(gpus_.memory());
+  const auto is_bound = [&](JobId id) { return jobs_[id].task || jobs_[id].start; };
   room_.update(now, is_bound, conditions_);
-  host_room_.update(is_bound, conditions_);
   conditions_.update(now);
-  if (!conditions_.disk()) disk_ = conditions_.disk();
   gpus_.on_time(now);
-  if (gpus_.has_looked_at(now)) note_load(now);
-  if (now >= next_look_) look(now);
-  for (JobId id : leaving_) {
-    Task& task = *jobs_.at(id).task;
-    if (task.deadline > now) continue;
-    io_.kill(task.id);
-    task.deadline = now + kKillAgain;
+  monitor_.on_time(now);
+  jobs_.on_time(now);
+}
+
+std::uint64_t LocalBackend::last_choice(JobId job, NodeId node) const {
+  std::uint64_t mask = 0;
+  for (std::uint32_t gpu = first_gpus_[node]; gpu < first_gpus_[NodeId(node.row() + 1)]; ++gpu) {
+    const bool is_left = std::ranges::any_of(jobs_.working_on(gpu), [&](JobId at) {
+      return at != job && (!tables_.jobs.is_here(at) || jobs_.is_leaving(at));
+    });
+    if (is_left || gpus_.is_suspect(gpu) || !room_.gpus.fits(job, {&gpu, 1}))
+      mask |= std::uint64_t{1} << (gpu - first_gpus_[node]);
   }
+  return mask;
 }
 
 }  // namespace fairlead

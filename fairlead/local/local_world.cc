@@ -40,7 +40,7 @@ void LocalWorld::take(const IoEvent& event) {
 }
 
 std::span<const SpeedChange> LocalWorld::expect(Time /*now*/, std::span<Step> steps) {
-  backend_->expect(steps);
+  backend_->monitor().expect(steps);
   return {};
 }
 

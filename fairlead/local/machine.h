@@ -29,7 +29,7 @@ struct Machine {
   // The assumed speed of a GPU of each type, only for stand-ins, which pass it to their jobs (FAIRLEAD_SPEED). 1 for a
   // real GPU.
   IdVector<GpuTypeId, double> speed;
-  // Names as in CUDA_VISIBLE_DEVICES, by the machine's number of the GPU (machine_gpus() of local_backend.h).
+  // Names as in CUDA_VISIBLE_DEVICES, by the machine's number of the GPU (machine_gpus()).
   std::vector<std::string> gpu_names;
   std::vector<std::uint32_t>
       driver_numbers{};  // beside gpu_names: their numbers in the driver's order

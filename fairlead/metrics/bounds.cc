@@ -1,5 +1,6 @@
 #include "fairlead/metrics/bounds.h"
 
+#include "fairlead/solve/single_machine.h"
 #include "fairlead/solve/time_shares.h"
 
 #include <algorithm>
@@ -149,6 +150,48 @@ IdVector<JobId, JobBound> job_bounds(const Cluster& cluster, const Workload& wor
     if (!copies) add_communication(cluster, workload, speed, job, bounds[job]);
   }
   return bounds;
+}
+
+BoundsSummary run_bounds(const JobTable& jobs, const IdVector<JobId, JobBound>& bounds,
+                         Time first_arrival, std::int64_t gpus) {
+  const auto alone_ms = [&](JobId job) {
+    return static_cast<double>(jobs.work[job].ms) * jobs.gpus[job] / static_cast<double>(gpus);
+  };
+  double time_sum_ms = 0;
+  std::vector<MachineJob> as_one_machine;
+  Time end_min = first_arrival;
+  for (JobId job : ids<JobId>(jobs.size())) {
+    if (jobs.status[job] != JobStatus::kFinished) continue;
+    const JobBound bound = bounds.has(job)
+                               ? bounds[job]
+                               : JobBound{.time = jobs.work[job], .cluster_ms = alone_ms(job)};
+    time_sum_ms += static_cast<double>(bound.time.ms);
+    as_one_machine.push_back(
+        {.release_ms = static_cast<double>((jobs.submit[job] - first_arrival).ms),
+         .size_ms = bound.cluster_ms});
+    end_min = std::max(end_min, jobs.submit[job] + bound.time);
+  }
+  if (as_one_machine.empty()) return {};
+  const double jct_sum_ms = std::max({time_sum_ms, least_flow_time_ms(as_one_machine),
+                                      least_mean_busy_time_ms(as_one_machine) + time_sum_ms / 2});
+  const auto finished = static_cast<double>(as_one_machine.size());
+  return {.makespan_lower_s = std::max(least_makespan_ms(as_one_machine) / 1000.0,
+                                       to_seconds(end_min - first_arrival)),
+          .jct_avg_lower_s = jct_sum_ms / finished / 1000.0};
+}
+
+std::optional<double> least_communication(const JobTable& jobs,
+                                          const IdVector<JobId, JobBound>& bounds) {
+  double allocated = 0;
+  double computing = 0;
+  for (JobId job : ids<JobId>(jobs.size())) {
+    if (jobs.status[job] != JobStatus::kFinished) continue;
+    if (!bounds.has(job) || bounds[job].allocated_gpu_ms <= 0) return std::nullopt;
+    allocated += bounds[job].allocated_gpu_ms;
+    computing += bounds[job].computing_gpu_ms;
+  }
+  // A little less, because speeds are rounded.
+  return std::max(0.0, 1 - computing / allocated - 1e-6);
 }
 
 }  // namespace fairlead

@@ -1,10 +1,16 @@
-// The needs of each job on a cluster under any policy: lower bounds, and the value of its part of the GPUs.
+// The needs of each job on a cluster under any policy: lower bounds, and the value of its part of the GPUs; and the bounds
+// of a run that follow from them.
 #pragma once
 
-#include "fairlead/metrics/metrics.h"
+#include "fairlead/metrics/job_table.h"
+#include "fairlead/metrics/run_facts.h"
+#include "fairlead/metrics/summary.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/speed.h"
 #include "fairlead/model/workload.h"
+
+#include <cstdint>
+#include <optional>
 
 namespace fairlead {
 
@@ -27,5 +33,15 @@ namespace fairlead {
 // O(jobs + distinct kinds of jobs x gang sizes x types + the linear program of the kinds).
 IdVector<JobId, JobBound> job_bounds(const Cluster& cluster, const Workload& workload,
                                      const Speed& speed, bool copies);
+
+// Returns the lower bounds of the makespan and the mean JCT, over the jobs that have finished; empty without one. A job
+// without a bound has the speed 1 of the gang asked for. `gpus`: installed in the cluster. O(jobs log jobs).
+BoundsSummary run_bounds(const JobTable& jobs, const IdVector<JobId, JobBound>& bounds,
+                         Time first_arrival, std::int64_t gpus);
+
+// Returns the part of their GPU time that all finished jobs lose to communication at their best places. None: it is not
+// known for a job. REQUIRES: a job has finished. O(jobs).
+std::optional<double> least_communication(const JobTable& jobs,
+                                          const IdVector<JobId, JobBound>& bounds);
 
 }  // namespace fairlead

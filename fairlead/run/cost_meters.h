@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fairlead/base/result.h"
-#include "fairlead/metrics/metrics.h"
+#include "fairlead/metrics/run_facts.h"
 #include "fairlead/metrics/weighted_gpu_time.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/run/settings.h"

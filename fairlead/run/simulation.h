@@ -32,7 +32,7 @@ namespace fairlead {
 
 class Metrics;           // metrics/metrics.h
 struct StatedResources;  // sim/cpu_limits.h
-struct RunFacts;         // metrics/metrics.h
+struct RunFacts;         // metrics/run_facts.h
 struct Tables;           // engine/tables.h
 class RecordedRun;       // engine/recovery.h
 struct Recovery;

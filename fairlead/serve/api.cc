@@ -234,7 +234,7 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
 std::optional<Api::Answer> Api::hold(ConnectionId connection, const HttpMessage& request, JobId job,
                                      bool is_held) {
   const std::string condition = conditions_.text(job);
-  if (!is_held && !backend_.submission(job)->is_held && !condition.empty())
+  if (!is_held && !backend_.jobs().submission(job)->is_held && !condition.empty())
     return error_answer(409, fmt::format("job {} is not held: it starts {}", job.row(), condition));
   if (const Status status = conditions_.set_held(job, is_held); !status)
     return error_answer(503, status.error().message);
@@ -246,7 +246,7 @@ std::optional<Api::Answer> Api::hold(ConnectionId connection, const HttpMessage&
 json Api::whole_job(JobId job) const {
   json whole = views_.job(job, now());
   whole["log"] = io_.log_path(job);
-  if (const Submission* what = backend_.submission(job)) {
+  if (const Submission* what = backend_.jobs().submission(job)) {
     whole["command"] = what->command;
     whole["folder"] = what->folder;
   }
@@ -254,7 +254,7 @@ json Api::whole_job(JobId job) const {
 }
 
 bool Api::has_ended(JobId job) const {
-  return !tables_.jobs.is_here(job) && backend_.submission(job) == nullptr;
+  return !tables_.jobs.is_here(job) && backend_.jobs().submission(job) == nullptr;
 }
 
 bool Api::may_change(const Peer& peer, JobId job) const {

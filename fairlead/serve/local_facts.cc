@@ -11,8 +11,8 @@ std::string LocalFacts::name_of(JobId job) const {
 }
 
 BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
-  JobFacts facts{.idle = backend_.idle(job, now)};
-  if (const Submission* what = backend_.submission(job)) {
+  JobFacts facts{.idle = backend_.monitor().idle(job, now)};
+  if (const Submission* what = backend_.jobs().submission(job)) {
     facts.limit = what->limit;
     facts.lost = what->lost;
     facts.after = conditions_.text(job);
@@ -23,16 +23,17 @@ BackendFacts::JobFacts LocalFacts::of(JobId job, Time now) const {
     facts.notify = notify_name(what->notify);
     facts.retries = {.runs = what->failed, .most = what->retries};
   }
-  const Sensors* const sensors = backend_.sensors(job);
-  if (sensors == nullptr) return facts;
-  if (const auto done = sensors->done()) {
+  const LocalTask* const task = backend_.jobs().task_of(job);
+  if (task == nullptr) return facts;
+  const Sensors& sensors = task->sensors;
+  if (const auto done = sensors.done()) {
     facts.progress = {
         .done = done->progress.done, .total = done->progress.total, .unit_per_s = done->unit_per_s};
   }
-  if (const auto busy_percent = sensors->driver_load().busy_percent.value()) {
-    facts.load = {.busy_percent = *busy_percent, .power_w = sensors->driver_load().power_w.value()};
+  if (const auto busy_percent = sensors.driver_load().busy_percent.value()) {
+    facts.load = {.busy_percent = *busy_percent, .power_w = sensors.driver_load().power_w.value()};
   }
-  if (auto speed = sensors->speed()) {
+  if (auto speed = sensors.speed()) {
     facts.speed = {.unit_per_s = speed->unit_per_s,
                    .unit = std::move(speed->unit),
                    .sensor = sensor_name(speed->sensor),
@@ -68,11 +69,11 @@ std::vector<BackendFacts::Group> LocalFacts::groups() const {
 }
 
 bool LocalFacts::is_ending(JobId job) const {
-  return !tables_.jobs.is_here(job) && backend_.submission(job) != nullptr;
+  return !tables_.jobs.is_here(job) && backend_.jobs().submission(job) != nullptr;
 }
 
 std::string LocalFacts::release_hint(JobId job) const {
-  const Submission* const what = backend_.submission(job);
+  const Submission* const what = backend_.jobs().submission(job);
   if (what != nullptr && !what->is_held) return {};
   return fmt::format("`fairlead release {}` lets it go on.", job.row());
 }

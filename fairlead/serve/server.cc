@@ -254,7 +254,7 @@ class LiveServer : public Server {
   Result<std::int64_t> adopt(const RecordedRun& run) {
     const Tables& tables = live_.engine().tables();
     const std::vector<TaskStatus> tasks = io_.tasks();
-    TaskHistory history(backend_->first_gpus(), tasks);
+    TaskHistory history(first_gpus(options_.machine.cluster), tasks);
     for (const Record& record : run.records()) history.on(record);
     FL_TRY(settle_files(tasks));
     std::int64_t here = 0;

@@ -123,8 +123,8 @@ TEST(Notify, IsSentAtMostOnceWhereverTheDaemonCrashes) {
       EXPECT_EQ(daemon.act(jobs[2], "cancel"), 200);
       daemon.io.calls().crash_after(calls);
       const Time until = daemon.io.time() + seconds(60);
-      const ConnectionId connection = daemon.io.connect({});
-      daemon.io.hang_up(connection, seconds(60));
+      const ConnectionId connection = daemon.io.network().connect({});
+      daemon.io.network().hang_up(connection, seconds(60));
       while (!daemon.io.calls().is_dead() && daemon.io.time() < until &&
              daemon.server->step().value_or(false)) {
       }

@@ -321,7 +321,8 @@ TEST(MaxGpus, AJobAfterOneOfAnotherUserCountsOnceThatHasEnded) {
     const std::size_t bobs = daemon.submit({"work", "5000"}, 1, kBob);
     const std::size_t wide = daemon.submit({"work", "5000"}, 2, kAnn, {{"after", {bobs}}});
     const Time end = Time{} + seconds(10);
-    daemon.io.hang_up(daemon.io.connect({}), end - daemon.io.time());  // an event then
+    daemon.io.network().hang_up(daemon.io.network().connect({}),
+                                end - daemon.io.time());  // an event then
     while (daemon.io.time() < end) {
       ASSERT_TRUE(daemon.server->step().value_or(false));
       EXPECT_NE(daemon.server->tables().jobs.state[JobId(wide)], JobState::kRunning) << what;
@@ -337,8 +338,8 @@ TEST(MaxGpus, UsersAreListedBesideTheFirstJobOfAMemberOfALimitedGroup) {
   EXPECT_EQ(daemon.ask("PUT", "/v1/groups/lab", {{"max_gpus", 1}}, kRoot).status, 200);
   daemon.submit({"work", "5000"});
   const json job = {{"command", {"work", "5000"}}, {"folder", "/data"}, {"gpus", 1}};
-  const ConnectionId bobs = daemon.io.connect({.uid = kBob, .gid = kBob});
-  daemon.io.client_send(bobs, http_request("POST", "/v1/jobs", job.dump()), {});
+  const ConnectionId bobs = daemon.io.network().connect({.uid = kBob, .gid = kBob});
+  daemon.io.network().send(bobs, http_request("POST", "/v1/jobs", job.dump()), {});
   daemon.ask("GET", "/v1/users");  // answered while bob's job is in the next batch
   EXPECT_EQ(json::parse(daemon.ask("GET", "/v1/users").body)["groups"][0]["users"],
             json({"user1000", "user1001"}));

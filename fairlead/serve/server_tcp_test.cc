@@ -84,9 +84,9 @@ TEST(Server, ARequestThatDoesNotArriveInTimeIsGivenUp) {
   EXPECT_GE(daemon.io.time(), Time{} + seconds(30));
   EXPECT_LT(daemon.io.time(), Time{} + seconds(31));
   // A client without a request may stay.
-  daemon.io.connect({.uid = kAnn});
+  daemon.io.network().connect({.uid = kAnn});
   daemon.run_to(200);
-  EXPECT_EQ(daemon.io.connections(), 1U);
+  EXPECT_EQ(daemon.io.network().size(), 1U);
 }
 
 TEST(Server, TheRequestsOfAUserAreBoundedTogetherAndOthersAreNotConcerned) {
@@ -94,11 +94,11 @@ TEST(Server, TheRequestsOfAUserAreBoundedTogetherAndOthersAreNotConcerned) {
   const std::string part = fmt::format("POST /v1/jobs HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}",
                                        kHttpBytesMax, std::string(kHttpBytesMax - 1, 'x'));
   for (int i = 0; i < 12; ++i)
-    daemon.io.client_send(daemon.io.connect({.uid = kBob, .gid = kBob}), part, {});
+    daemon.io.network().send(daemon.io.network().connect({.uid = kBob, .gid = kBob}), part, {});
   daemon.run_to(1);
   EXPECT_EQ(daemon.ask("GET", "/healthz").status, 200);
   daemon.run_to(2);
-  EXPECT_EQ(daemon.io.connections(), 7U);  // with 28 MiB; the eighth would exceed 32 MiB
+  EXPECT_EQ(daemon.io.network().size(), 7U);  // with 28 MiB; the eighth would exceed 32 MiB
 }
 
 TEST(Server, UsersAreToldTheAddressOfThePage) {

@@ -25,7 +25,7 @@ class SimDaemon : public SimClients {
  public:
   explicit SimDaemon(std::string policy = "gandiva-fair:quantum_s=60", const char* nodes = "2xV100")
       : policy_(std::move(policy)), nodes_(nodes) {
-    io.set_clients(this);
+    io.network().set_clients(this);
     open();
   }
 
@@ -60,8 +60,8 @@ class SimDaemon : public SimClients {
   // Runs until that time on the machine's clock.
   void run_to(int s) {
     const Time until = Time{} + seconds(s);
-    const ConnectionId connection = io.connect({});
-    io.hang_up(connection, until - io.time());  // an event at that time
+    const ConnectionId connection = io.network().connect({});
+    io.network().hang_up(connection, until - io.time());  // an event at that time
     while (io.time() < until) ASSERT_TRUE(server->step().value_or(false));
   }
   // Runs until the job is done.
@@ -82,12 +82,12 @@ class SimDaemon : public SimClients {
     answer_.reset();
     HttpReader reader(HttpReader::Of::kResponses);
     reader_ = &reader;
-    const ConnectionId connection = io.connect(peer);
-    io.client_send(connection, std::move(request), {});
+    const ConnectionId connection = io.network().connect(peer);
+    io.network().send(connection, std::move(request), {});
     while (!answer_) {
       if (!server->step().value_or(false)) break;
     }
-    io.hang_up(connection, {});
+    io.network().hang_up(connection, {});
     reader_ = nullptr;
     return answer_.value_or(HttpMessage());
   }

@@ -146,33 +146,31 @@ Batch UnreliableBackend::report(Time now) {
   if (happens(options_.shuffle)) {
     for (std::size_t i = due.size(); i > 1; --i) std::swap(due[i - 1], due[rng_.below(i)]);
   }
-  events_.clear();
-  specs_.clear();
-  new_groups_.clear();
-  new_users_.clear();
+  reported_ = {};
   for (const Notice& notice : due) {
-    events_.push_back(notice.event);
+    reported_.events.push_back(notice.event);
     if (notice.event.kind != EventKind::kArrived) continue;
-    specs_.push_back(notice.spec);
+    reported_.jobs.push_back(notice.spec);
     for (; users_told_ <= notice.spec.user.row(); ++users_told_) {
       const UserId user(users_told_);
       const GroupId group = users_.group_of(user);
       for (; !group.is_none() && groups_told_ <= group.row(); ++groups_told_) {
         const GroupId told(groups_told_);
         const Groups& groups = users_.groups;
-        new_groups_.push_back({told, groups.names[told], groups.tickets[told], groups.quota[told]});
+        reported_.groups.push_back(
+            {told, groups.names[told], groups.tickets[told], groups.quota[told]});
       }
-      new_users_.push_back({user, users_.names[user], users_.tickets[user], group});
+      reported_.users.push_back({user, users_.names[user], users_.tickets[user], group});
     }
   }
   present_ = std::max(present_, now);
   return {.now = now,
           .present = present_,
-          .groups = new_groups_,
-          .users = new_users_,
+          .groups = reported_.groups,
+          .users = reported_.users,
           .nodes = {},
-          .jobs = specs_,
-          .events = events_};
+          .jobs = reported_.jobs,
+          .events = reported_.events};
 }
 
 std::span<const SpeedChange> UnreliableBackend::expect(Time /*now*/, std::span<Step> steps) {

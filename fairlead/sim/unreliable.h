@@ -77,6 +77,13 @@ class UnreliableBackend : public Backend {
     NodeId node;
     std::uint64_t gpus = 0;
   };
+  // The rows of the last batch for the engine.
+  struct Reported {
+    std::vector<Event> events;
+    std::vector<JobSpec> jobs;
+    std::vector<GroupSpec> groups;
+    std::vector<UserSpec> users;
+  };
   // The last runs of a job with a received step: a step about these or earlier ones is a repetition.
   struct LastRuns {
     RunId started = 0;
@@ -127,10 +134,7 @@ class UnreliableBackend : public Backend {
   std::size_t groups_told_ = 0;
   IdVector<NodeId, std::uint64_t> gpus_lost_;    // GPUs lost by this class
   IdVector<NodeId, std::uint64_t> down_inside_;  // by the exact world
-  std::vector<Event> events_;
-  std::vector<JobSpec> specs_;
-  std::vector<GroupSpec> new_groups_;
-  std::vector<UserSpec> new_users_;
+  Reported reported_;
 };
 
 }  // namespace fairlead

@@ -35,8 +35,8 @@ bool is_end(std::string_view state) {
 
 Clients::Clients(SimIo& io, const WorldPlan& plan, Promises& promises)
     : io_(io), plan_(plan), promises_(promises), asks_(plan, promises), of_seed_(plan.seed) {
-  io_.set_clients(this);
-  io_.wake(0, Time{1});
+  io_.network().set_clients(this);
+  io_.network().wake(0, Time{1});
 }
 
 void Clients::wake(std::uint64_t token) {
@@ -53,7 +53,8 @@ void Clients::wake(std::uint64_t token) {
   Rng rng = of_seed_.split(kTimeStream).split(token);
   const bool at_once = rng.below(4) == 0;
   const double gap_ms = rng.exponential(static_cast<double>(plan_.gap.ms));
-  io_.wake(token + 1, io_.time() + Duration{at_once ? 0 : static_cast<std::int64_t>(gap_ms)});
+  io_.network().wake(token + 1,
+                     io_.time() + Duration{at_once ? 0 : static_cast<std::int64_t>(gap_ms)});
   act(token);
 }
 
@@ -61,7 +62,7 @@ void Clients::act(std::uint64_t action) {
   if (is_quiet_) return;  // it found no daemon for too long
   Rng rng = of_seed_.split(kActionStream + action);
   if (rng.below(100) == 0) return io_.terminate();
-  if (io_.calls().is_dead()) return io_.wake(kRetry + action, io_.time() + seconds(2));
+  if (io_.calls().is_dead()) return io_.network().wake(kRetry + action, io_.time() + seconds(2));
   const Asker asker = asks_.asker(rng);
   std::vector<Ask> asks = {asks_.draw(rng, asker)};
   while (rng.below(4) == 0 && !is_last(asks.back())) {
@@ -73,13 +74,13 @@ void Clients::act(std::uint64_t action) {
 
 void Clients::begin_quiet() {
   is_quiet_ = true;
-  io_.stop_faults();
+  io_.faults().stop();
   Duration all = hours(24);
   for (const Submitted& job : promises_.submissions) {
     all += {2 * (1 + std::int64_t{job.work.retries}) * job.work.work.ms + 600'000};
   }
-  io_.wake(kDeadline, io_.time() + all);
-  io_.wake(kSweep, io_.time() + seconds(30));
+  io_.network().wake(kDeadline, io_.time() + all);
+  io_.network().wake(kSweep, io_.time() + seconds(30));
 }
 
 // An administrator looks after it.
@@ -92,7 +93,8 @@ void Clients::sweep() {
   for (const auto& [user, asked] : promises_.limits_asked) asks.push_back(asks_.limit(user, 0));
   asks.push_back(asks_.sweep());
   const bool is_asked = ask({.uid = 0}, std::move(asks), rng, false);
-  if (!is_finishing_) io_.wake(kSweep, io_.time() + (is_asked ? kSweepEvery : seconds(5)));
+  if (!is_finishing_)
+    io_.network().wake(kSweep, io_.time() + (is_asked ? kSweepEvery : seconds(5)));
 }
 
 void Clients::on_sweep(const HttpMessage& answer) {
@@ -100,7 +102,7 @@ void Clients::on_sweep(const HttpMessage& answer) {
   if (!list.is_object() || !list.contains("jobs") || !list["jobs"].is_array())
     return promises_.wrong("/v1/jobs has no jobs");
   if (list["jobs"].empty() && !std::exchange(is_finishing_, true)) {
-    return io_.wake(kFinish, io_.time() + seconds(60));
+    return io_.network().wake(kFinish, io_.time() + seconds(60));
   }
   std::vector<Ask> asks;
   for (const json& job : list["jobs"]) {
@@ -127,7 +129,7 @@ void Clients::finish() {
 
 bool Clients::ask(Asker asker, std::vector<Ask> asks, Rng& rng, bool is_rude) {
   const ConnectionId id =
-      io_.connect({.uid = asker.uid, .gid = asker.uid, .is_admin = asker.is_admin()});
+      io_.network().connect({.uid = asker.uid, .gid = asker.uid, .is_admin = asker.is_admin()});
   if (id == 0) return false;
   std::string bytes;
   for (const Ask& one : asks) bytes += one.bytes;
@@ -142,7 +144,7 @@ bool Clients::ask(Asker asker, std::vector<Ask> asks, Rng& rng, bool is_rude) {
   // Before or after the answer, which of them only the daemon knows.
   if (exchange.was_cut || (is_rude && rng.below(12) == 0)) {
     exchange.was_cut = true;
-    io_.hang_up(id, {static_cast<std::int64_t>(rng.below(20))});
+    io_.network().hang_up(id, {static_cast<std::int64_t>(rng.below(20))});
   }
   return true;
 }
@@ -150,8 +152,8 @@ bool Clients::ask(Asker asker, std::vector<Ask> asks, Rng& rng, bool is_rude) {
 void Clients::send(ConnectionId connection, std::string_view bytes, Rng& rng) {
   while (!bytes.empty()) {
     const std::size_t most = rng.below(3) == 0 ? rng.below(bytes.size()) + 1 : bytes.size();
-    io_.client_send(connection, std::string(bytes.substr(0, most)),
-                    {static_cast<std::int64_t>(rng.below(5))});
+    io_.network().send(connection, std::string(bytes.substr(0, most)),
+                       {static_cast<std::int64_t>(rng.below(5))});
     bytes.remove_prefix(most);
   }
 }
@@ -186,7 +188,7 @@ void Clients::received(ConnectionId connection, std::string_view bytes) {
   }
   if (exchange.answered < exchange.asks.size() || exchange.closes || exchange.was_cut) return;
   exchange.was_cut = true;
-  io_.hang_up(connection, {5});
+  io_.network().hang_up(connection, {5});
 }
 
 void Clients::closed(ConnectionId connection) {

@@ -42,14 +42,14 @@ class World {
         io_(of_seed_.split(kMachineStream).next(), plan_.faults),
         clients_(io_, plan_, promises_),
         invariants_(io_, promises_, options_.machine.cluster) {
-    if (trace) io_.set_trace(trace);
+    if (trace) io_.trace().set_sink(trace);
     io_.calls().set_watch([this](IoCall call, double SimFaults::*fault) { watch(call, fault); });
     io_.machine().set_gpus(options_.machine.cluster.gpus);
     if (plan_.has_memory)
       io_.machine().gpu_report().memory.assign(options_.machine.cluster.gpus, {kGpuMemoryMb, 0});
     for (std::uint32_t user = 0; plan_.has_group && user < plan_.users; ++user)
       io_.machine().add_to_group(kFirstUid + user, kGroup);
-    io_.trace([&] {
+    io_.trace().add([&] {
       return fmt::format("seed {}: {}, {} nodes, {} users, {} actions, {}{}faults {}", seed,
                          plan_.policy, plan_.machine.cluster.nodes(), plan_.users, plan_.actions,
                          plan_.has_copies ? "copies, " : "", plan_.has_orders ? "orders, " : "",
@@ -118,7 +118,7 @@ class World {
     if (!opened) return cannot_open(opened.error());
     failed_ = 0;
     server_ = *std::move(opened);
-    io_.trace([&] { return "the daemon " + server_->beginning(); });
+    io_.trace().add([&] { return "the daemon " + server_->beginning(); });
     if (std::string what = invariants_.after_open(server_->tables()); !what.empty()) {
       wrong("after opening: " + what);
       return false;
@@ -176,7 +176,7 @@ class World {
   }
 
   bool cannot_open(const Error& error) {
-    if (++failed_ > kOpeningsMax || !io_.was_disk_full()) {
+    if (++failed_ > kOpeningsMax || !io_.faults().was_disk_full()) {
       wrong("it cannot be opened: " + error.message);
       return false;
     }
@@ -187,7 +187,7 @@ class World {
   // Only as the disk took no more.
   bool fall_over(const Error& error) {
     server_.reset();
-    if (!io_.was_disk_full()) {
+    if (!io_.faults().was_disk_full()) {
       wrong("it ends: " + error.message);
       return false;
     }
@@ -224,7 +224,7 @@ class World {
     // Before anything was synced there is nothing that could verify another magic.
     if (memories_.empty() || journal == nullptr || std::exchange(has_flipped_, true)) return;
     const std::uint64_t bit = rng.below(8 * journal->size());
-    io_.trace([&] { return fmt::format("the disk flips bit {} of the journal", bit); });
+    io_.trace().add([&] { return fmt::format("the disk flips bit {} of the journal", bit); });
     io_.flip_bit("journal.flj", bit);
   }
 

@@ -113,9 +113,9 @@ class Local : public Subject, private SimClients {
     }
     machine_.cluster = scene.cluster;
     machine_.speed.resize(scene.cluster.type_names.size(), 1);
-    io_.set_clients(this);
+    io_.network().set_clients(this);
     for (JobId job : ids<JobId>(scene.workload.jobs.size())) {
-      io_.wake(job.row(), scene.workload.jobs.arrival[job]);
+      io_.network().wake(job.row(), scene.workload.jobs.arrival[job]);
     }
   }
   Backend& backend() override { return world_; }
@@ -159,7 +159,7 @@ class Local : public Subject, private SimClients {
     tasks_->add_new(
         spec, {.command = {"work", fmt::format("{}", work.ms), "every=1", on_term}, .folder = "/"},
         0);
-    io_.connect({});  // what is in the inbox came through the door
+    io_.network().connect({});  // what is in the inbox came through the door
   }
   void received(ConnectionId /*connection*/, std::string_view /*bytes*/) override {}
   void closed(ConnectionId /*connection*/) override {}

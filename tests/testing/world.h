@@ -19,7 +19,7 @@
 
 namespace fairlead {
 
-struct JobBound;  // metrics/metrics.h
+struct JobBound;  // metrics/run_facts.h
 
 struct WorldJob {
   Time submit;

@@ -64,9 +64,9 @@ std::string models() {
 class Submitters : public SimClients {
  public:
   Submitters(SimIo& io, const std::vector<TestJob>& jobs) : io_(io), jobs_(jobs) {
-    io.set_clients(this);
+    io.network().set_clients(this);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      io.wake(i, Time{} + seconds(jobs[i].submit_s));
+      io.network().wake(i, Time{} + seconds(jobs[i].submit_s));
     }
   }
   void wake(std::uint64_t i) override {
@@ -80,8 +80,8 @@ class Submitters : public SimClients {
                                  {"folder", "/data"},
                                  {"gpus", job.gpus},
                                  {"pinned", job.pinned}};
-    const ConnectionId connection = io_.connect({.uid = uid, .gid = uid});
-    io_.client_send(connection, http_request("POST", "/v1/jobs", body.dump()), {});
+    const ConnectionId connection = io_.network().connect({.uid = uid, .gid = uid});
+    io_.network().send(connection, http_request("POST", "/v1/jobs", body.dump()), {});
   }
   void received(ConnectionId /*connection*/, std::string_view bytes) override {
     if (bytes.find("201 Created") != std::string_view::npos) ++submitted_;

@@ -1,8 +1,10 @@
-// Measures the speed of jobs, and finds out which jobs can save their work.
+#include "fairlead/local/job_monitor.h"
 
-#include "fairlead/local/local_backend.h"
+#include "fairlead/base/time_text.h"
 #include "fairlead/measure/profile_line.h"
 #include "fairlead/measure/speed_reports.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace fairlead {
 namespace {
@@ -52,20 +55,25 @@ bool report_profile(JobId job, double per_gpu, double gpus, const Sensors& senso
 
 }  // namespace
 
-void LocalBackend::look(Time now) {
+void JobMonitor::on_time(Time now) {
+  if (gpus_.has_looked_at(now)) note_load(now);
+  if (now < next_look_) return;
   next_look_ = now + kLook;
   for (JobId id : tables_.running.members()) {
-    const auto job = jobs_.find(id);
-    if (job != jobs_.end() && job->second.task && job->second.task->works) {
-      look_at(now, id, job->second);
-    }
+    LocalJob* const job = jobs_.find(id);
+    if (job != nullptr && job->task && job->task->works) look_at(now, *job);
   }
 }
 
-void LocalBackend::look_at(Time now, JobId id, Job& job) {
-  Task& task = *job.task;
+Time JobMonitor::deadline() const {
+  return tables_.running.members().empty() ? Time::never() : next_look_;
+}
+
+void JobMonitor::look_at(Time now, LocalJob& job) {
+  LocalTask& task = *job.task;
+  const JobId id = task.id.job;
   if (task.began != Time::never() && now - task.began >= kAtOnce) {
-    gpus_.on_good(try_of(id, task));
+    gpus_.on_good(try_of(tables_, task));
     task.began = Time::never();
   }
   const TaskReports reports = io_.reports(task.id, task.sensors.output_next());
@@ -76,8 +84,7 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
     const Progress before = *std::exchange(job.left_at, std::nullopt);
     if (std::string loss = loss_text(before, *done_now); !loss.empty()) {
       job.what.lost = std::move(loss);
-      const Status status = io_.write(submission_file(id), submission_text(job.what));
-      if (!status) disk_ = status;
+      jobs_.write(id, job.what);
     }
   }
   report_pinned(jobs, id, reports.can_save && job.what.lost.empty(), inbox_);
@@ -99,32 +106,60 @@ void LocalBackend::look_at(Time now, JobId id, Job& job) {
     inbox_.add({.kind = EventKind::kReported, .job = id, .left = *left});
 }
 
-void LocalBackend::expect(std::span<Step> steps) const {
+void JobMonitor::expect(std::span<Step> steps) const {
   for (auto step = steps.begin(); step != steps.end();) {
     // The copies of a job are neighbours in the list; one task has all of them.
     const auto end = std::find_if(step + 1, steps.end(), [&](const Step& other) {
       return other.kind != step->kind || other.job != step->job;
     });
-    const auto job = jobs_.find(step->job);
-    if (step->kind == Step::Kind::kPlace && job != jobs_.end() && job->second.task) {
-      const Task& task = *job->second.task;
+    const LocalTask* const task = jobs_.task_of(step->job);
+    if (step->kind == Step::Kind::kPlace && task != nullptr) {
       std::vector<std::uint32_t> gpus;
       for (const Step& copy : std::span(step, end)) {
-        const auto more = machine_gpus(first_gpus_, copy.gang, copy.gpu_masks);
+        const auto more = machine_gpus(first_, copy.gang, copy.gpu_masks);
         gpus.insert(gpus.end(), more.begin(), more.end());
       }
       // Their rates add up.
-      const Rate each = Rate::of(task.told_rate / static_cast<double>(end - step));
-      if (task.gpus == gpus && task.told_rate > 0)
+      const Rate each = Rate::of(task->told_rate / static_cast<double>(end - step));
+      if (task->gpus == gpus && task->told_rate > 0)
         std::for_each(step, end, [&](Step& copy) { copy.rate = each; });
     }
     step = end;
   }
 }
 
-const Sensors* LocalBackend::sensors(JobId job) const {
-  const auto found = jobs_.find(job);
-  return found == jobs_.end() || !found->second.task ? nullptr : &found->second.task->sensors;
+// Adds the load of their GPUs to the tasks that work. Cancels the jobs that have left their GPUs idle for longer than
+// their users accept.
+void JobMonitor::note_load(Time now) {
+  const std::span<const int> busy_percent = gpus_.busy_percent();
+  const auto is_idle = [&](std::uint32_t gpu) {
+    return gpu < busy_percent.size() && busy_percent[gpu] == 0;
+  };
+  for (auto& [id, job] : jobs_.all()) {
+    if (!job.task || !job.task->works) continue;
+    LocalTask& task = *job.task;
+    for (const std::uint32_t gpu : task.gpus) {
+      if (gpu < busy_percent.size())  // no stand-in
+        task.sensors.add_load(busy_percent[gpu], gpus_.power_w()[gpu]);
+    }
+    if (!std::ranges::all_of(task.gpus, is_idle)) {
+      task.idle_since = Time::never();
+    } else if (task.idle_since == Time::never()) {
+      task.idle_since = now;
+    }
+    const Duration limit = job.what.idle_end;
+    if (limit.ms == 0 || idle(id, now) < limit || !tables_.jobs.is_here(id)) continue;
+    inbox_.add({.kind = EventKind::kCancelled,
+                .job = id,
+                .reason = inbox_.keep("its GPUs were idle for " + span_text(limit.ms))});
+  }
+}
+
+Duration JobMonitor::idle(JobId job, Time now) const {
+  const LocalTask* const task = jobs_.task_of(job);
+  if (task == nullptr) return {};
+  const Time since = task->idle_since;
+  return since == Time::never() || now - since < kIdleMin ? Duration() : now - since;
 }
 
 }  // namespace fairlead
