@@ -46,6 +46,7 @@ struct Flags {
   std::uint64_t log_mb = 1000;
   std::string keep;
   std::string notify;
+  std::string foreign = "warn";
   std::uint64_t seed = 0;
   bool use_signals = false;
   bool has_no_hook = false;
@@ -186,6 +187,9 @@ Status serve_locally(const CLI::App& app, const Flags& flags) {
   options.port = port;
   FL_TRY_ASSIGN(machine, machine_of(flags));
   const std::string gpus = gpus_text(machine);
+  machine.ends_foreign = flags.foreign == "end";
+  if (machine.ends_foreign && ::geteuid() != 0)
+    return input_error("--foreign end: only root can end the processes of others");
   options.has_gpus = flags.nodes.empty();
   FL_TRY_ASSIGN(io, RealIo::open(options));
   report_missing_limits(*io);
@@ -320,6 +324,12 @@ Command add_serve(CLI::App& root) {
   app->add_option("--keep", flags->keep,
                   "how long the logs of ended jobs are kept, like 90d (default: for ever)")
       ->type_name("TIME");
+  app->add_option(
+         "--foreign", flags->foreign,
+         "what happens to processes on the GPUs that are of no job, or of a job with other "
+         "GPUs: they are named, or also ended five minutes later")
+      ->check(CLI::IsMember({"warn", "end"}))
+      ->capture_default_str();
   app->add_option("--notify", flags->notify,
                   "shell command for the end of each job that asks for it (submit --notify), as "
                   "the daemon's user: /usr/share/fairlead/notify-mail sends mail, and "

@@ -103,7 +103,8 @@ struct GpuProcess {
   std::uint64_t pid = 0;
   std::string name;  // its program's name, for example "python"; printable
   std::string user;
-  TaskId task{};  // that it belongs to; no job: none
+  TaskId task{};              // that it belongs to; no job: none
+  Time ends = Time::never();  // the daemon ends it then; never: it does not, or has not decided
   friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 
@@ -231,6 +232,10 @@ class Io {
 
   // Returns the GPU driver's current report on the GPUs with these names. Nothing: no driver can report, now or later.
   virtual std::optional<GpuLook> look_at_gpus(std::span<const std::string> names) = 0;
+
+  // Asks a process that look_at_gpus() has just returned to end (SIGTERM), or ends it (SIGKILL) if `by_force`. Ignores one
+  // that is gone, and one of another user unless the daemon is root.
+  virtual void end_process(std::uint64_t pid, bool by_force) = 0;
 
   // Returns the name of an account, or its number if it has no name.
   virtual std::string user_name(std::uint32_t uid) = 0;

@@ -149,6 +149,10 @@ class Machine : public RealIo {
     return gpus_->look(names, [&](pid_t pid) { return tasks_.task_of(pid); });
   }
 
+  void end_process(std::uint64_t pid, bool by_force) override {
+    if (pid > 1) ::kill(static_cast<pid_t>(pid), by_force ? SIGKILL : SIGTERM);
+  }
+
   void notify(Notification notification) override { notices_.add(std::move(notification)); }
   std::string user_name(std::uint32_t uid) override { return account_name(uid); }
   std::vector<std::string> group_names(std::uint32_t uid, std::uint32_t gid) override {

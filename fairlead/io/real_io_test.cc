@@ -172,6 +172,20 @@ TEST_P(RealIoTest, MembersOfTheGroupAreAdministrators) {
   EXPECT_FALSE(is_administrator(*group, *group, "no such group"));
 }
 
+TEST_P(RealIoTest, AProcessOfNoTaskEndsAtTheRequest) {
+  for (const bool by_force : {false, true}) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      for (;;) ::pause();
+    }
+    io_->end_process(static_cast<std::uint64_t>(pid), by_force);
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), by_force ? SIGKILL : SIGTERM);
+  }
+}
+
 TEST_P(RealIoTest, AConnectionEndsOnceAllWasSent) {
   const Client client(folder_ / "socket");
   const ConnectionId connection = next().connection;

@@ -340,6 +340,12 @@ void SimIo::add_stray(JobId job, std::uint32_t gpu) {
                      {.id = {job, 1}, .uid = kNoUser, .command = work.command(), .gpus = {gpu}});
 }
 
+void SimIo::end_process(std::uint64_t pid, bool by_force) {
+  if (!call(IoCall::kKill)) return;
+  trace_.add([&] { return fmt::format("{} process {}", by_force ? "kill" : "interrupt", pid); });
+  machine_.end_process(pid, by_force);
+}
+
 void SimIo::notify(Notification notification) {
   if (!call(IoCall::kStart)) return;
   trace_.add([&] { return fmt::format("notify of job {}", notification.job.row()); });

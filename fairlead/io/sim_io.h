@@ -65,6 +65,7 @@ class SimIo final : public Io {
   std::string log_path(JobId job) override;
   std::string progress_path(TaskId task) override;
   std::optional<GpuLook> look_at_gpus(std::span<const std::string> names) override;
+  void end_process(std::uint64_t pid, bool by_force) override;
   void notify(Notification notification) override;
   std::string user_name(std::uint32_t uid) override;
   std::vector<std::string> group_names(std::uint32_t uid, std::uint32_t gid) override;

@@ -4,8 +4,14 @@
 
 namespace fairlead {
 
-void SimMachine::add_foreign(std::uint32_t gpu, Time until, TaskId task) {
-  foreign_.push_back({{gpu, 40'000 + ++foreigners_, "python", "user9", task}, until});
+void SimMachine::add_foreign(std::uint32_t gpu, Time until, TaskId task, bool ignores_term) {
+  foreign_.push_back({{gpu, 40'000 + ++foreigners_, "python", "user9", task}, until, ignores_term});
+}
+
+void SimMachine::end_process(std::uint64_t pid, bool by_force) {
+  std::erase_if(foreign_, [&](const Foreign& foreign) {
+    return foreign.process.pid == pid && (by_force || !foreign.ignores_term);
+  });
 }
 
 void SimMachine::settle(Time now) {

@@ -28,8 +28,10 @@ class SimMachine {
   std::size_t gpus() const { return report_.busy_percent.size(); }
   // The driver's report of their load and errors.
   GpuLook& gpu_report() { return report_; }
-  // Lets a foreign process compute on a GPU until then, by default one of no task.
-  void add_foreign(std::uint32_t gpu, Time until, TaskId task = {});
+  // Lets a foreign process compute on a GPU until then, by default one of no task that ends at SIGTERM.
+  void add_foreign(std::uint32_t gpu, Time until, TaskId task = {}, bool ignores_term = false);
+  // Ends a foreign process as SIGTERM does, or as SIGKILL if `by_force`.
+  void end_process(std::uint64_t pid, bool by_force);
   void end_foreign() { foreign_.clear(); }
   // Ends the foreign processes that are over.
   void settle(Time now);
@@ -52,6 +54,7 @@ class SimMachine {
   struct Foreign {
     GpuProcess process;
     Time until;
+    bool ignores_term = false;
     bool is_seen = false;  // a daemon has received its event
   };
   std::vector<Foreign> foreign_;

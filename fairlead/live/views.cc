@@ -1,5 +1,6 @@
 #include "fairlead/live/views.h"
 
+#include "fairlead/base/time_text.h"
 #include "fairlead/live/entitled_gpus.h"
 
 #include <fmt/format.h>
@@ -85,7 +86,10 @@ FirstOnHost first_gpus_on_host(const Cluster& cluster) {
 
 // The job on each GPU of each node.
 struct Views::Gpus {
-  explicit Gpus(const Views& views) : first(first_gpus_on_host(views.tables.cluster)) {
+  Gpus(const Views& views, Time at)
+      : now(at),
+        outages(views.backend.outages(at)),
+        first(first_gpus_on_host(views.tables.cluster)) {
     const Tables& of = views.tables;
     for (NodeId node : ids<NodeId>(of.cluster.nodes())) {
       jobs.push_back(std::vector<JobId>(of.cluster.node_gpus[node], JobId::none()));
@@ -104,18 +108,25 @@ struct Views::Gpus {
       for (const auto& [node, mask] : busy.gpus) stopping[node] |= mask;
     }
   }
+  Time now;
+  std::vector<BackendFacts::Outage> outages;
   FirstOnHost first;
   IdVector<NodeId, std::vector<JobId>> jobs;
   IdVector<NodeId, std::uint64_t> stopping;
 };
 
-std::string foreign_remark(const GpuProcess& process) {
+std::string foreign_remark(const GpuProcess& process, Time now) {
   const JobId job = process.task.job;
-  return job.is_none() ? "is not a Fairlead job"
-                       : fmt::format("is of job {}, which has other GPUs", job.row());
+  std::string text = job.is_none() ? "is not a Fairlead job"
+                                   : fmt::format("is of job {}, which has other GPUs", job.row());
+  if (process.ends == Time::never()) return text;
+  text += process.ends > now
+              ? fmt::format(", and is ended in {}", span_text((process.ends - now).ms))
+              : ", and was asked to end";
+  return text;
 }
 
-json Views::foreign_on(std::uint32_t gpu) const {
+json Views::foreign_on(std::uint32_t gpu, Time now) const {
   json list = json::array();
   for (const GpuProcess& process : backend.foreign()) {
     if (process.gpu != gpu) continue;
@@ -124,12 +135,12 @@ json Views::foreign_on(std::uint32_t gpu) const {
                     {"name", process.name},
                     {"user", process.user},
                     {"job", job.is_none() ? json(nullptr) : json(job.row())},
-                    {"remark", foreign_remark(process)}});
+                    {"remark", foreign_remark(process, now)}});
   }
   return list;
 }
 
-json Views::node(NodeId node, const Gpus& of, std::span<const BackendFacts::Outage> outages) const {
+json Views::node(NodeId node, const Gpus& of) const {
   const Cluster& cluster = tables.cluster;
   const Tables::NodeState& state = tables.nodes[node];
   json gpus = json::array();
@@ -137,17 +148,17 @@ json Views::node(NodeId node, const Gpus& of, std::span<const BackendFacts::Outa
     const std::uint32_t gpu = of.first[node] + i;
     const std::uint64_t bit = std::uint64_t{1} << i;
     const JobId job = of.jobs[node][i];
-    const auto outage = std::ranges::find(outages, gpu, &BackendFacts::Outage::gpu);
+    const auto outage = std::ranges::find(of.outages, gpu, &BackendFacts::Outage::gpu);
     const std::string_view text = !job.is_none()                   ? "busy"
-                                  : outage != outages.end()        ? outage->state
+                                  : outage != of.outages.end()     ? outage->state
                                   : (state.up & bit) == 0          ? "down"
                                   : (state.closed & bit) != 0      ? "closed"
                                   : (of.stopping[node] & bit) != 0 ? "stopping"
                                                                    : "idle";
     gpus.push_back({{"index", gpu},
                     {"state", text},
-                    {"foreign", foreign_on(gpu)},
-                    {"outage", outage == outages.end() ? json(nullptr) : json(outage->reason)},
+                    {"foreign", foreign_on(gpu, of.now)},
+                    {"outage", outage == of.outages.end() ? json(nullptr) : json(outage->reason)},
                     {"job", job.is_none() ? json(nullptr) : json(job.row())}});
   }
   return {{"name", cluster.node_names[node]},
@@ -157,10 +168,9 @@ json Views::node(NodeId node, const Gpus& of, std::span<const BackendFacts::Outa
 }
 
 json Views::cluster(Time now) const {
-  const Gpus gpus(*this);
-  const std::vector<BackendFacts::Outage> outages = backend.outages(now);
+  const Gpus gpus(*this, now);
   json nodes = json::array();
-  for (NodeId id : ids<NodeId>(tables.cluster.nodes())) nodes.push_back(node(id, gpus, outages));
+  for (NodeId id : ids<NodeId>(tables.cluster.nodes())) nodes.push_back(node(id, gpus));
   return {{"now_unix_ms", backend.unix_ms(now)},
           {"policy", policy},
           {"policy_options", policy_options},

@@ -24,8 +24,9 @@ FirstOnHost first_gpus_on_host(const Cluster& cluster);
 // Returns GPU time by user, model and GPU type (docs/openapi.yaml).
 nlohmann::json usage_json(const Tables& tables, const UsageBook::Times& times);
 
-// Returns why a process on a GPU is foreign, after its name: "is not a Fairlead job".
-std::string foreign_remark(const GpuProcess& process);
+// Returns why a process on a GPU is foreign, after its name: "is not a Fairlead job", and when it is ended: "and ends
+// in 4m".
+std::string foreign_remark(const GpuProcess& process, Time now);
 
 struct Views {
   // REQUIRES: `live` has an engine; the arguments outlive this; `book` gets every record.
@@ -65,10 +66,9 @@ struct Views {
 
  private:
   struct Gpus;
-  nlohmann::json node(NodeId node, const Gpus& gpus,
-                      std::span<const BackendFacts::Outage> outages) const;
+  nlohmann::json node(NodeId node, const Gpus& gpus) const;
   nlohmann::json job(JobId job, Time now, const FirstOnHost& first) const;
-  nlohmann::json foreign_on(std::uint32_t gpu) const;
+  nlohmann::json foreign_on(std::uint32_t gpu, Time now) const;
 };
 
 }  // namespace fairlead

@@ -13,6 +13,9 @@ namespace {
 
 // Chosen: costs a few milliseconds of the driver for each GPU, and is frequent enough to be useful.
 constexpr Duration kGpuLook = seconds(5);
+// Chosen: enough time to see the notice and to save some work, and little compared with a job.
+constexpr Duration kForeignNotice = seconds(300);
+constexpr Duration kForeignGrace = seconds(30);
 
 }  // namespace
 
@@ -44,7 +47,20 @@ void GpuWatch::look(Time now) {
   std::erase_if(look_.processes, [&](const GpuProcess& one) {
     return !one.task.job.is_none() && is_given_(one.task, one.gpu);
   });
+  if (machine_.ends_foreign) end_foreign(now);
   settle();
+}
+
+void GpuWatch::end_foreign(Time now) {
+  std::map<std::uint64_t, Time> since;
+  for (GpuProcess& one : look_.processes) {
+    if (one.user == "root" || machine_.not_served.contains(one.gpu)) continue;
+    const auto before = foreign_since_.find(one.pid);
+    since[one.pid] = before == foreign_since_.end() ? now : before->second;
+    one.ends = since[one.pid] + kForeignNotice;
+    if (one.ends <= now) io_.end_process(one.pid, one.ends + kForeignGrace <= now);
+  }
+  foreign_since_ = std::move(since);
 }
 
 void GpuWatch::on_time(Time now) {

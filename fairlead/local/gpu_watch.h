@@ -4,6 +4,9 @@
 // once on it (local/gpu_blame.h); an administrator closed it; the daemon does not serve it. A job that has such a GPU
 // already keeps it, and no other job follows: idle ones are down for the engine, and starts on them are taken back.
 //
+// A foreign process may be ended (Machine::ends_foreign): SIGTERM follows five minutes after it was first seen, and SIGKILL
+// half a minute later. Processes of root are never ended.
+//
 // The file "gpus" of the daemon's folder keeps the numbers of the GPUs by name, and the closed ones. After a crash the
 // engine's tables are brought into its state.
 #pragma once
@@ -81,6 +84,7 @@ class GpuWatch {
   std::uint64_t unusable(NodeId node) const;
   std::uint64_t mask_of(NodeId node, const auto& gpus) const;
   void settle();
+  void end_foreign(Time now);
   // Writes the file if it has changed.
   Status keep();
 
@@ -92,7 +96,8 @@ class GpuWatch {
   GpuFile file_;
   GpuBlame blame_;
   const IsGiven is_given_;
-  GpuLook look_;  // only foreign processes are kept
+  GpuLook look_;                                 // only foreign processes are kept
+  std::map<std::uint64_t, Time> foreign_since_;  // by the number of the process
   Time looked_at_ = Time::never();
   Time next_look_;
 };

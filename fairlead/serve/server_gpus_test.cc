@@ -81,6 +81,24 @@ TEST(Server, AJobOfAnEarlierDaemonIsComparedWithItsGpus) {
   EXPECT_EQ(gpu(daemon, 1)["state"], "down");
 }
 
+TEST(Server, AForeignProcessIsEndedAfterANoticeIfTheAdministratorWantsIt) {
+  GpuDaemon daemon(3, "fifo", "3xV100");
+  daemon.ends_foreign = true;
+  daemon.fail(Outage::kDaemon);
+  daemon.io.machine().add_foreign(0, Time{} + seconds(5000));
+  daemon.io.machine().add_foreign(1, Time{} + seconds(5000), {}, true);
+  daemon.run_to(100);
+  EXPECT_EQ(gpu(daemon, 0)["foreign"][0]["remark"],
+            "is not a Fairlead job, and is ended in 3m 25s");
+  daemon.run_to(300);
+  EXPECT_EQ(gpu(daemon, 0)["state"], "down");
+  daemon.run_to(320);
+  EXPECT_EQ(gpu(daemon, 0)["state"], "idle");
+  EXPECT_EQ(gpu(daemon, 1)["foreign"][0]["remark"], "is not a Fairlead job, and was asked to end");
+  daemon.run_to(350);
+  EXPECT_EQ(gpu(daemon, 1)["state"], "idle") << "SIGKILL";
+}
+
 TEST(Server, AJobStaysWhereSomethingElseComesAndNoOtherComesAfterIt) {
   GpuDaemon daemon(1, "fifo", "1xV100");
   const std::size_t first = daemon.submit({"work", "60000"});

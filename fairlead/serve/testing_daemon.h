@@ -32,6 +32,7 @@ class SimDaemon : public SimClients {
   void open() {
     Machine machine = stand_in_machine(nodes_).value();
     machine.host = host;
+    machine.ends_foreign = ends_foreign;
     auto opened = Server::open(io, {.machine = std::move(machine),
                                     .policy = policy_,
                                     .grace = seconds(30),
@@ -130,9 +131,10 @@ class SimDaemon : public SimClients {
   void closed(ConnectionId) override {}
 
   SimIo io{1, {}};
-  HostSize host{};       // size of the machine of the next daemon
-  Duration keep{};       // option of the next daemon
-  std::string notify{};  // the same
+  HostSize host{};            // size of the machine of the next daemon
+  bool ends_foreign = false;  // Machine::ends_foreign of the next daemon
+  Duration keep{};            // option of the next daemon
+  std::string notify{};       // the same
   std::unique_ptr<Server> server;
   std::string raw;  // the bytes that came last
 
