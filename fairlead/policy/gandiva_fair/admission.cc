@@ -100,7 +100,7 @@ bool Admission::may_come_in(const View& view, JobId job) {
 }
 
 void Admission::let_in(const View& view) {
-  if (homes_.types() > 1) accounts_.update(view.now);
+  if (homes_.nodes().types() > 1) accounts_.update(view.now);
   while (!coming_in_.empty()) {
     const UserId user = coming_in_.top().id;
     const JobId job = first(user);
@@ -142,7 +142,7 @@ void Admission::rotate(const View& view, UserId user, const PutOut& put_out) {
 // Lists the user's admitted jobs of a higher class than `least`, the jobs with the most GPU time first.
 void Admission::list_kept(const View& view, UserId user, std::size_t least) {
   kept_.clear();
-  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     for (JobId job = homes_.first_kept(user, type); !job.is_none(); job = homes_.next_kept(job)) {
       const std::size_t in_class = class_of(view, job);
       if (in_class > least) kept_.push_back({2 * in_class + (homes_.of(job).runs ? 0 : 1), job});
@@ -189,7 +189,7 @@ void Admission::make_room_in_group(const View& view, UserId user, const PutOut& 
   kept_.clear();
   for (UserId other : ahead_) {
     const auto first_of_other = static_cast<std::ptrdiff_t>(kept_.size());
-    for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+    for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
       JobId job = homes_.first_kept(other, type);
       for (; !job.is_none(); job = homes_.next_kept(job)) kept_.push_back({.job = job});
     }
@@ -239,17 +239,17 @@ bool Admission::make_room(const View& view, const PutOut& put_out) {
 JobId Admission::furthest_ahead(const View& view, JobId newcomer) const {
   JobId best;
   double least = turns_behind(view.jobs.user[newcomer]) - 1;
-  for (NodeId node : homes_.contended()) {
+  for (NodeId node : homes_.nodes().contended()) {
     if ((view.jobs.types[newcomer] & type_bit(view.cluster.node_type[node])) == 0) continue;
     const auto consider = [&](JobId job, std::uint32_t on_node) {
-      if (!homes_.has_room(node, view.jobs.gpus[newcomer], on_node)) return;
+      if (!homes_.nodes().has_room(node, view.jobs.gpus[newcomer], on_node)) return;
       const double behind = turns_behind(view.jobs.user[job]);
       if (behind >= least) return;
       least = behind;
       best = job;
     };
-    for (const StrideClient& client : homes_.node(node).queue) consider(client.job, client.gpus);
-    for (JobId job : homes_.node(node).spreads)
+    for (const StrideClient& client : homes_.nodes()[node].queue) consider(client.job, client.gpus);
+    for (JobId job : homes_.nodes()[node].spreads)
       consider(job, homes_.spread(job).need_on(node).gpus);
   }
   return best;
@@ -265,23 +265,23 @@ void Admission::list_several_ahead(const View& view, JobId newcomer) {
   const TypeMask types = view.jobs.types[newcomer];
   std::uint32_t largest = 0;  // node
   TypeMask large = 0;         // types that have enough GPUs
-  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     if ((types & type_bit(type)) == 0) continue;
     largest = std::max(largest, view.cluster.type_node_gpus_max[type]);
-    if (homes_.gpus_of_type(type) >= gpus) large |= type_bit(type);
+    if (homes_.nodes().gpus_of_type(type) >= gpus) large |= type_bit(type);
   }
   const double least = turns_behind(view.jobs.user[newcomer]) - 1;
   std::vector<Place> places;
-  for (NodeId node : ids<NodeId>(homes_.nodes())) {
+  for (NodeId node : ids<NodeId>(homes_.nodes().size())) {
     const GpuTypeId type = view.cluster.node_type[node];
     if (((large == 0 ? types : large) & type_bit(type)) == 0) continue;
-    const std::uint32_t usable = homes_.node(node).usable();
+    const std::uint32_t usable = homes_.nodes()[node].usable();
     Place place = place_on(view, node, gpus > largest ? std::min(gpus, usable) : gpus, least);
     place.type = large == 0 ? GpuTypeId(0) : type;
     if (place.gpus > 0) places.push_back(std::move(place));
   }
   std::ranges::stable_sort(places, {}, &Place::behind);
-  std::vector<std::uint32_t> found(homes_.types());
+  std::vector<std::uint32_t> found(homes_.nodes().types());
   const auto last = std::ranges::find_if(
       places, [&](const Place& place) { return (found[place.type.row()] += place.gpus) >= gpus; });
   if (last == places.end()) return;
@@ -309,20 +309,20 @@ Admission::Place Admission::place_on(const View& view, NodeId node, std::uint32_
     const double behind = turns_behind(view.jobs.user[job]);
     if (behind < least) ahead.push_back({behind, on_node, job});
   };
-  for (const StrideClient& client : homes_.node(node).queue) add(client.job, client.gpus);
-  for (JobId job : homes_.node(node).spreads) add(job, homes_.spread(job).need_on(node).gpus);
+  for (const StrideClient& client : homes_.nodes()[node].queue) add(client.job, client.gpus);
+  for (JobId job : homes_.nodes()[node].spreads) add(job, homes_.spread(job).need_on(node).gpus);
   std::ranges::stable_sort(ahead, {}, &Candidate::behind);
   Place place;
   place.behind = -std::numeric_limits<double>::infinity();
   place.gpus = gpus;
   std::uint32_t given = 0;
   for (const Candidate& candidate : ahead) {
-    if (homes_.has_room(node, gpus, given)) break;
+    if (homes_.nodes().has_room(node, gpus, given)) break;
     given += candidate.gpus;
     place.behind = candidate.behind;
     place.jobs.push_back(candidate.job);
   }
-  if (!homes_.has_room(node, gpus, given)) return {};
+  if (!homes_.nodes().has_room(node, gpus, given)) return {};
   return place;
 }
 

@@ -191,13 +191,13 @@ TEST(Admission, AJobThatFindsNoRoomDelaysThoseBehindIt) {
 
 TEST(Admission, AJobThatDoesNotFitOnNodesThatAreUpIsPassedOver) {
   Gate gate("2xV100:2", {1, 1});
-  gate.homes.resize(gate.view(), NodeId(1), 0);
+  gate.homes.resize(NodeId(1), 0);
   const JobId gang = gate.come(kAnn, 4);
   const JobId small = gate.come(kBen, 1);
   gate.let_in();
   EXPECT_FALSE(gate.is_in(gang));
   EXPECT_TRUE(gate.is_in(small));
-  gate.homes.resize(gate.view(), NodeId(1), 2);
+  gate.homes.resize(NodeId(1), 2);
   gate.admission.consider_all();
   gate.let_in();
   EXPECT_TRUE(gate.is_in(gang));

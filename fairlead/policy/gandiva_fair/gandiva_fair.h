@@ -3,7 +3,8 @@
 //
 // The parts, from the facts to the decisions:
 //   Accounts     the dues of users (Entitlements: tickets, trading) and their debts (Ledger)
-//   Homes        every job is kept on one node, or, if larger, on slices of several; the books
+//   Homes        every job is kept on one node (NodeBooks), or, if larger, on slices of several
+//                (SpreadJobs)
 //   HomeChoice   the GPU type and the node that a job is kept on
 //   Admission    jobs outside of all homes, and the order in which they are admitted
 //   Turns        every quantum each node chooses among its jobs, and a centre among the jobs of

@@ -8,7 +8,7 @@
 namespace fairlead {
 
 void Trades::trade_if_due(const View& view, Plan& plan) {
-  if (homes_.types() < 2 || view.now < next_) return;
+  if (homes_.nodes().types() < 2 || view.now < next_) return;
   find_speeds(view);
   if (std::ranges::all_of(speeds_, [](double speed) { return speed <= 0; })) return;
   order_types();
@@ -20,7 +20,7 @@ void Trades::trade_if_due(const View& view, Plan& plan) {
 }
 
 void Trades::order_types() {
-  const std::size_t types = homes_.types();
+  const std::size_t types = homes_.nodes().types();
   scores_.assign(types, 0);
   for (UserId user : accounts_.due().active()) {
     const auto* own = speeds_.data() + user.row() * types;
@@ -47,7 +47,7 @@ void Trades::note_trades(std::span<const Trade> trades, Plan& plan) const {
 }
 
 void Trades::find_speeds(const View& view) {
-  const std::size_t types = homes_.types();
+  const std::size_t types = homes_.nodes().types();
   speeds_.assign(view.users.size() * types, 0);
   for (UserId user : accounts_.due().active()) {
     double* const own = speeds_.data() + user.row() * types;
@@ -65,7 +65,7 @@ double Trades::add_speeds(const View& view, JobId job, double* speeds) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   const Tier tier = view.speed.best_tier(gpus);
   scores_.clear();
-  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     const auto rate = view.speed.rate(job, type, gpus, tier);
     if (!rate) return 0;
     scores_.push_back(rate->value());

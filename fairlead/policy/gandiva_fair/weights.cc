@@ -11,13 +11,14 @@ void Weights::begin() {
   };
   const Ledger& ledger = accounts_.ledger();
   const Entitlements& due = accounts_.due();
-  standings_.resize(due.users() * homes_.types());
+  standings_.resize(due.users() * homes_.nodes().types());
   for (UserId user : due.active()) {
     const double lag = turns(ledger.debt(user), due.due(user));
-    for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+    for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
       const double of_type = due.traded(user, type);
-      const double on_type =
-          homes_.types() == 1 ? 0 : std::clamp(turns(ledger.debt(user, type), of_type), -1.0, 1.0);
+      const double on_type = homes_.nodes().types() == 1
+                                 ? 0
+                                 : std::clamp(turns(ledger.debt(user, type), of_type), -1.0, 1.0);
       standings_[row(user, type)] = {
           .lag = lag + on_type, .due = std::max(kLeast, of_type), .has_all = due.has_all(user)};
     }

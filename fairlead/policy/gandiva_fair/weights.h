@@ -61,7 +61,7 @@ class Weights {
   };
 
   std::size_t row(UserId user, GpuTypeId type) const {
-    return user.row() * homes_.types() + type.row();
+    return user.row() * homes_.nodes().types() + type.row();
   }
   double impatience(const StrideClient& client) const;
 
