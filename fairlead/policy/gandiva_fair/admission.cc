@@ -72,30 +72,29 @@ void Admission::consider(UserId user) {
 }
 
 void Admission::consider_all() {
-  for (UserId user : accounts_.due().active()) consider(user);
+  for (UserId user : accounts_.due().demand().active()) consider(user);
 }
 
 void Admission::consider_group(UserId user) {
-  if (accounts_.due().has_quota(user)) return consider_all();
+  if (accounts_.due().groups().has_quota(user)) return consider_all();
   consider(user);
 }
 
+// Returns true if the quota of its user's group has room for the job.
 bool Admission::has_room(const View& view, JobId job) const {
-  const UserId user = view.jobs.user[job];
-  const auto kept = static_cast<double>(accounts_.due().kept(user));
-  return kept + view.jobs.gpus[job] <= accounts_.due().room(user);
+  return view.jobs.gpus[job] <= accounts_.due().groups().left(view.jobs.user[job]);
 }
 
 bool Admission::may_come_in(const View& view, JobId job) {
   const UserId user = view.jobs.user[job];
   if (!has_room(view, job)) return false;
-  if (accounts_.due().kept(user) == 0) return true;
-  double due = accounts_.due().base(user);
+  if (accounts_.due().kept().gpus(user) == 0) return true;
+  double due = accounts_.due().base().of(user);
   if (due == 0) {
     accounts_.update(view.now);
-    due = accounts_.due().base(user);
+    due = accounts_.due().base().of(user);
   }
-  const auto kept = static_cast<double>(accounts_.due().kept(user));
+  const auto kept = static_cast<double>(accounts_.due().kept().gpus(user));
   return kept + view.jobs.gpus[job] <= options_.jobs_per_gpu_max * due;
 }
 
@@ -123,11 +122,11 @@ void Admission::let_in(const View& view) {
 // --- Rotation ---------------------------------------------------------------------------------
 
 void Admission::rotate(const View& view, const PutOut& put_out) {
-  for (UserId user : accounts_.due().active()) {
+  for (UserId user : accounts_.due().demand().active()) {
     if (!first(user).is_none()) rotate(view, user, put_out);
   }
-  for (UserId user : accounts_.due().active()) {
-    if (accounts_.due().has_quota(user)) make_room_in_group(view, user, put_out);
+  for (UserId user : accounts_.due().demand().active()) {
+    if (accounts_.due().groups().has_quota(user)) make_room_in_group(view, user, put_out);
   }
   consider_all();
   let_in(view);
@@ -154,9 +153,10 @@ void Admission::list_kept(const View& view, UserId user, std::size_t least) {
 // Returns how many of kept_, from the first on, must make room for jobs of lesser classes. Lists them
 // only once a job finds no room.
 std::size_t Admission::places_to_give(const View& view, UserId user) {
+  const Entitlements& due = accounts_.due();
+  auto kept = static_cast<double>(due.kept().gpus(user));
   const double room =
-      std::min(options_.jobs_per_gpu_max * accounts_.due().base(user), accounts_.due().room(user));
-  auto kept = static_cast<double>(accounts_.due().kept(user));
+      std::min(options_.jobs_per_gpu_max * due.base().of(user), kept + due.groups().left(user));
   bool is_listed = false;
   std::size_t given = 0;
   for (std::size_t in_class = 0; in_class < kClasses; ++in_class) {
@@ -183,8 +183,7 @@ std::size_t Admission::places_to_give(const View& view, UserId user) {
 void Admission::make_room_in_group(const View& view, UserId user, const PutOut& put_out) {
   const JobId newcomer = first(user);
   if (newcomer.is_none() || has_room(view, newcomer)) return;
-  const Entitlements& due = accounts_.due();
-  double wanted = static_cast<double>(due.kept(user) + view.jobs.gpus[newcomer]) - due.room(user);
+  double wanted = view.jobs.gpus[newcomer] - accounts_.due().groups().left(user);
   list_ahead(user);
   kept_.clear();
   for (UserId other : ahead_) {
@@ -209,8 +208,9 @@ void Admission::make_room_in_group(const View& view, UserId user, const PutOut& 
 void Admission::list_ahead(UserId user) {
   const double least = turns_behind(user) - 1;
   ahead_.clear();
-  for (UserId other : accounts_.due().active()) {
-    const bool is_ahead = accounts_.due().share_quota(user, other) && turns_behind(other) < least;
+  for (UserId other : accounts_.due().demand().active()) {
+    const bool is_ahead =
+        accounts_.due().groups().share_quota(user, other) && turns_behind(other) < least;
     if (is_ahead) ahead_.push_back(other);
   }
   std::ranges::stable_sort(ahead_, {}, [&](UserId other) { return turns_behind(other); });
@@ -221,7 +221,7 @@ bool Admission::make_room(const View& view, const PutOut& put_out) {
   if (coming_in_.empty()) return false;
   const UserId user = coming_in_.top().id;
   const JobId newcomer = first(user);
-  if (newcomer.is_none() || accounts_.due().kept(user) > 0 || !has_room(view, newcomer)) {
+  if (newcomer.is_none() || accounts_.due().kept().gpus(user) > 0 || !has_room(view, newcomer)) {
     return false;
   }
   kept_.clear();

@@ -199,7 +199,8 @@ void GandivaFair::take_turns(const View& view, Plan& plan) {
 
 // If no job waits, jobs may still do better on GPUs of another type.
 bool GandivaFair::may_match_types() const {
-  return options_.balance && homes_.nodes().types() > 1 && !accounts_.due().active().empty();
+  return options_.balance && homes_.nodes().types() > 1 &&
+         !accounts_.due().demand().active().empty();
 }
 
 void GandivaFair::match_types(const View& view, Plan& plan) {
@@ -210,7 +211,7 @@ void GandivaFair::match_types(const View& view, Plan& plan) {
 }
 
 void GandivaFair::note_entitlements(Plan& plan) {
-  for (UserId user : accounts_.due().active()) {
+  for (UserId user : accounts_.due().demand().active()) {
     for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
       if (!accounts_.take_news(user, type)) continue;
       const double share = accounts_.due().share(user, type);

@@ -2,7 +2,8 @@
 // 2020). docs/policies/gandiva-fair.md separates the paper's rules from ours.
 //
 // The parts, from the facts to the decisions:
-//   Accounts     the dues of users (Entitlements: tickets, trading) and their debts (Ledger)
+//   Accounts     the dues of users (Entitlements, with the facts that they follow from) and their
+//                debts (Ledger)
 //   Homes        every job is kept on one node (NodeBooks), or, if larger, on slices of several
 //                (SpreadJobs)
 //   HomeChoice   the GPU type and the node that a job is kept on

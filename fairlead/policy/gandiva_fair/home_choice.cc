@@ -141,7 +141,7 @@ double HomeChoice::score(const View& view, JobId job, GpuTypeId type) {
   const UserId user = view.jobs.user[job];
   const std::uint32_t gpus = view.jobs.gpus[job];
   const double due = accounts_.due().traded(user, type);
-  const auto kept = static_cast<double>(accounts_.due().kept(user, type));
+  const auto kept = static_cast<double>(accounts_.due().kept().gpus(user, type));
   if (due - kept >= gpus / 2.0) return kFirst + speed_on(view, job, type);
   if (!find_spare(view, job, type).is_none()) return kSecond + speed_on(view, job, type);
   return due / (kept + gpus);
@@ -155,7 +155,7 @@ NodeId HomeChoice::find_node(const View& view, JobId job, GpuTypeId type) {
   if (!spare.is_none() && usable_of(view, job, spare, gpus) == gpus) return spare;
   list_least_loaded(view, job, type);
   const UserId user = view.jobs.user[job];
-  const std::int64_t alike = 1 + accounts_.due().kept(user, type) / gpus;
+  const std::int64_t alike = 1 + accounts_.due().kept().gpus(user, type) / gpus;
   const double due =
       std::min<double>(gpus, accounts_.due().traded(user, type) / static_cast<double>(alike));
   NodeId best;

@@ -18,11 +18,11 @@ TEST(Homes, CountWhatIsWantedAndWhatIsToSpare) {
   EXPECT_EQ(town.homes.nodes().spare(kV100, 1), NodeId(0)) << "the tightest";
   EXPECT_EQ(town.homes.nodes().spare(kV100, 2), NodeId(1));
   EXPECT_EQ(town.homes.first_kept(kAnn, kV100), job);
-  EXPECT_EQ(town.accounts.due().kept(kAnn), 3);
+  EXPECT_EQ(town.accounts.due().kept().gpus(kAnn), 3);
   town.homes.move_out(town.view(), job);
   EXPECT_FALSE(town.homes.is_kept(job));
   EXPECT_EQ(town.homes.nodes().spare(kV100, 4), NodeId(0));
-  EXPECT_EQ(town.accounts.due().kept(kAnn), 0);
+  EXPECT_EQ(town.accounts.due().kept().gpus(kAnn), 0);
 }
 
 TEST(Homes, ANodeIsContendedOnceItsJobsWantMoreThanItHas) {

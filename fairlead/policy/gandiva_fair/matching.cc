@@ -9,14 +9,14 @@ namespace fairlead {
 void Matching::match(const View& view, const CarryOut& carry_out) {
   constexpr int kMovesOfUser = 4;
   if (homes_.nodes().types() < 2) return;
-  for (UserId user : accounts_.due().active()) {
+  for (UserId user : accounts_.due().demand().active()) {
     for (int moves = 0; moves < kMovesOfUser; ++moves) {
       const Move move = best_match(view, user);
       if (move.is_none()) break;
       carry_out(move);
     }
   }
-  for (UserId user : accounts_.due().active()) {
+  for (UserId user : accounts_.due().demand().active()) {
     const Move move = to_spare(view, user);
     if (!move.is_none()) carry_out(move);
   }
@@ -30,7 +30,7 @@ Move Matching::best_match(const View& view, UserId user) {
   Candidate best;
   for (GpuTypeId to : ids<GpuTypeId>(homes_.nodes().types())) {
     const double due = accounts_.due().traded(user, to);
-    const auto kept = static_cast<double>(accounts_.due().kept(user, to));
+    const auto kept = static_cast<double>(accounts_.due().kept().gpus(user, to));
     if ((1 + spare(user)) * due - kept < kWorthALook) continue;
     for (GpuTypeId from : ids<GpuTypeId>(homes_.nodes().types())) {
       if (from != to) improve(view, user, from, to, best);
@@ -75,7 +75,7 @@ double Matching::gain_of(const View& view, JobId job, GpuTypeId to) const {
 double Matching::spare(UserId user) const {
   const double due = accounts_.due().due(user);
   if (due <= 0) return 1;
-  return std::clamp(static_cast<double>(accounts_.due().demand(user)) / due - 1, 0.0, 1.0);
+  return std::clamp(static_cast<double>(accounts_.due().demand().of(user)) / due - 1, 0.0, 1.0);
 }
 
 // Returns the value of the user's jobs on the type with `more` GPUs of them there: the usable
@@ -83,7 +83,7 @@ double Matching::spare(UserId user) const {
 // better.
 double Matching::usable(UserId user, GpuTypeId type, std::int64_t more) const {
   constexpr double kSpareWorth = 0.25;
-  const auto kept = static_cast<double>(accounts_.due().kept(user, type) + more);
+  const auto kept = static_cast<double>(accounts_.due().kept().gpus(user, type) + more);
   const double due = accounts_.due().traded(user, type);
   return std::min(kept, due) + kSpareWorth * std::clamp(kept - due, 0.0, spare(user) * due);
 }
