@@ -7,7 +7,8 @@ void UserGroups::set(const Users& users, std::int64_t divisor, const KeptGangs& 
   tickets_.clear();
   quota_.clear();
   for (GroupId group : ids<GroupId>(groups.size())) {
-    tickets_.push_back(static_cast<double>(groups.tickets[group] / divisor));
+    const std::int64_t tickets = groups.tickets[group] / divisor;
+    tickets_.push_back(static_cast<double>(tickets));
     const std::int64_t quota = groups.quota[group];
     quota_.push_back(quota == 0 ? kNoQuota : static_cast<double>(quota));
   }

@@ -5,7 +5,6 @@
 
 #include "fairlead/policy/hadar/gangs.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -27,14 +26,17 @@ class HadarTried {
     slices_.clear();
   }
   // Returns the row of the gang with these slices and that key.
-  std::uint32_t add(const Cluster& cluster, HadarGang gang, Gang slices, std::uint64_t key) {
-    gang.first = static_cast<std::uint32_t>(slices_.size());
-    slices_.insert(slices_.end(), slices.begin(), slices.end());
-    tried_.push_back({.gang = gang, .key = key, .gpus = gpus_of(slices)});
-    const GpuTypeId type = cluster.node_type[slices.front().node];
-    const bool is_of_type = std::ranges::all_of(
-        slices, [&](Slice slice) { return cluster.node_type[slice.node] == type; });
-    if (is_of_type) tried_.back().type = type;
+  std::uint32_t add(const Cluster& cluster, const HadarGang& gang, Gang slices, std::uint64_t key) {
+    Tried& tried = tried_.emplace_back();
+    tried.gang = gang;
+    tried.gang.first = static_cast<std::uint32_t>(slices_.size());
+    tried.key = key;
+    tried.type = cluster.node_type[slices.front().node];
+    for (Slice slice : slices) {
+      slices_.push_back(slice);
+      tried.gpus += slice.gpus;
+      if (cluster.node_type[slice.node] != tried.type) tried.type = GpuTypeId::none();
+    }
     return static_cast<std::uint32_t>(tried_.size() - 1);
   }
 
