@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -21,65 +20,16 @@ void DallyMoves::run(const View& view, Plan& plan) {
   collect_seekers(view, plan);
   if (seekers_.empty()) return;
   collect_runners(view, plan);
-  for (const Seeker& seeker : seekers_) {
+  for (const DallySeeker& seeker : seekers_) {
     if (!victims_.is_settled(seeker.key.job)) improve(view, plan, seeker);
   }
-}
-
-// Returns the rate of the gang's slowest member, with its links as they are shared.
-double DallyMoves::present_rate(const View& view, const Plan& plan, JobId job) const {
-  double slowest = std::numeric_limits<double>::infinity();
-  const Gang gang = plan.gang(job);
-  const DallyTier tier = dally_tier_of(view.cluster, gang);
-  const JobTiers& tiers = tiers_.of(view, job);
-  for (Slice slice : gang) {
-    slowest = std::min(slowest, tiers.rate(view.cluster.node_type[slice.node], tier));
-  }
-  return slowest * crowding_.speed(job);
 }
 
 bool DallyMoves::could_be_faster(const View& view, const Plan& plan, JobId job) const {
   if (!options_.moves_for_speed() || !plan.has_gang(job) || plan.is_pinned(job)) return false;
   const double best = tiers_.of(view, job).fastest();
-  return gpu_seconds(view, job, present_rate(view, plan, job), best) >
-         view.jobs.gpus[job] *
-             to_seconds(options_.switch_cost + view.jobs.lost_by_move(job, view.now));
-}
-
-// Returns the pace that a waiting job could have at once if it did not wait for better; 0 if none.
-DallyMoves::Pace DallyMoves::pace_of_what_is_free(const View& view, Plan& plan, JobId job) {
-  const JobTiers& tiers = tiers_.of(view, job);
-  // Jobs of one kind have the same choice, unless their traffic or other resources count.
-  if (crowding_.is_seen() || view.jobs.limits != nullptr) return free_pace(view, plan, job, tiers);
-  const auto [found, is_new] = free_paces_.try_emplace(&tiers);
-  if (is_new) found->second = free_pace(view, plan, job, tiers);
-  return found->second;
-}
-
-DallyMoves::Pace DallyMoves::free_pace(const View& view, Plan& plan, JobId job,
-                                       const JobTiers& tiers) {
-  for (DallyTier tier : kDallyTierList) {
-    const auto place = fastest_place(view, plan, tiers, tier, tiers.types(tier), job);
-    if (!place) continue;
-    Pace pace{.rate = tiers.rate(place->type, tier)};
-    if (crowding_.is_seen() && tier > DallyTier::kNode) {
-      const Plan::Mark before = plan.mark();
-      place_there(view, plan, *place, job);
-      pace.rate *= crowding_.speed_at(view, job, plan.gang(job));
-      pace.loss_of_others = crowding_.loss_of_others(view, job, plan.gang(job));
-      plan.rollback(before);
-    }
-    return pace;
-  }
-  return {};
-}
-
-DallyMoves::Pace DallyMoves::present_pace(const View& view, const Plan& plan, JobId job) {
-  Pace pace{.rate = present_rate(view, plan, job)};
-  crowding_.stopped(job);
-  pace.loss_of_others = crowding_.loss_of_others(view, job, plan.gang(job));
-  crowding_.placed(view, plan, job);
-  return pace;
+  const double present = paces_.present_rate(view, plan, job);
+  return DallyGains::of_rate(view, job, present, best) > gains_.restart(view, job);
 }
 
 // A job of the last class that is equally fast at any distance has nothing to gain at others' cost.
@@ -91,27 +41,27 @@ bool DallyMoves::may_gain_by_preemption(const View& view, const OrderKey& key) c
 
 void DallyMoves::collect_seekers(const View& view, Plan& plan) {
   seekers_.clear();
-  free_paces_.clear();
+  paces_.begin();
   for (const OrderKey& key : waiting_.jobs()) {
     if (!plan.is_pinned(key.job) && may_gain_by_preemption(view, key)) {
       seekers_.push_back({.key = order_.round(view, key.job),
                           .is_running = false,
                           .types = waiting_.accepts(view, key.job),
-                          .otherwise = pace_of_what_is_free(view, plan, key.job),
+                          .otherwise = paces_.on_free_gpus(view, plan, key.job),
                           .best = tiers_.of(view, key.job).at_best()});
     }
   }
   for (JobId job : view.running) {
     if (!could_be_faster(view, plan, job)) continue;
-    Seeker seeker{.key = order_.round(view, job),
-                  .is_running = true,
-                  .otherwise = present_pace(view, plan, job)};
+    DallySeeker seeker{.key = order_.round(view, job),
+                       .is_running = true,
+                       .otherwise = paces_.present(view, plan, job)};
     for (DallyTier tier : kDallyTierList) {
       seeker.types[index_of(tier)] = tiers_.of(view, job).faster_than(tier, seeker.otherwise.rate);
     }
     seekers_.push_back(seeker);
   }
-  std::ranges::sort(seekers_, {}, &Seeker::key);
+  std::ranges::sort(seekers_, {}, &DallySeeker::key);
 }
 
 // Jobs placed in this decision are not collected, so they are left alone; nor are pinned jobs, which could
@@ -120,14 +70,14 @@ void DallyMoves::collect_runners(const View& view, const Plan& plan) {
   std::vector<DallyVictims::Runner> runners;
   for (JobId job : view.running) {
     if (!plan.has_gang(job) || plan.is_pinned(job)) continue;
-    const double present = present_rate(view, plan, job);
-    const double loss = gpu_seconds(view, job, tiers_.of(view, job).slowest(), present);
+    const double present = paces_.present_rate(view, plan, job);
+    const double loss = DallyGains::of_rate(view, job, tiers_.of(view, job).slowest(), present);
     runners.push_back({order_.round(view, job), view.jobs.gpus[job], std::max(loss, 0.0)});
   }
   victims_.begin(view, plan, std::move(runners));
 }
 
-void DallyMoves::improve(const View& view, Plan& plan, const Seeker& seeker) {
+void DallyMoves::improve(const View& view, Plan& plan, const DallySeeker& seeker) {
   const JobId job = seeker.key.job;
   victims_.begin_seeker(plan, {seeker.key, gang_asked(view.jobs, job), seeker.is_running});
   const Plan::Mark before = plan.mark();
@@ -146,7 +96,7 @@ void DallyMoves::improve(const View& view, Plan& plan, const Seeker& seeker) {
 
 // Returns the domain, among all that the seeker may have, that saves most; none if none pays.
 std::optional<DallyMoves::Offer> DallyMoves::best_offer(const View& view, Plan& plan,
-                                                        const Seeker& seeker) {
+                                                        const DallySeeker& seeker) {
   std::optional<Offer> best;
   for (DallyTier tier : kDallyTierList) {
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
@@ -158,10 +108,10 @@ std::optional<DallyMoves::Offer> DallyMoves::best_offer(const View& view, Plan& 
 }
 
 // Tries the domains of the offer's tier; of nodes, only the cheapest.
-void DallyMoves::look_for_better(const View& view, Plan& plan, const Seeker& seeker, Offer offer,
-                                 std::optional<Offer>& best) {
-  double most = most_saved(view, seeker, offer);
-  if (victims_.has_later_class()) most += value_of_turn(view, seeker);
+void DallyMoves::look_for_better(const View& view, Plan& plan, const DallySeeker& seeker,
+                                 Offer offer, std::optional<Offer>& best) {
+  double most = gains_.most_saved(view, seeker, offer.place);
+  if (victims_.has_later_class()) most += gains_.value_of_turn(view, seeker);
   const auto can_be_better = [&] { return most > (best ? best->gain : 0); };
   const auto look = [&](NodeRange range) {
     if (!can_be_better()) return;
@@ -185,7 +135,28 @@ void DallyMoves::look_for_better(const View& view, Plan& plan, const Seeker& see
   }
 }
 
-void DallyMoves::carry_out(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer) {
+// Returns whether other resources than GPUs leave room for the job once the victims are gone.
+bool DallyMoves::has_room(const View& view, Plan& plan, JobId job, const Offer& offer) {
+  const Plan::Mark before = plan.mark();
+  for (JobId victim : offer.victims) plan.stop(victim, StopCause::kPriority);
+  const bool is_placed = place_there(view, plan, offer.place, job);
+  plan.rollback(before);
+  return is_placed;
+}
+
+// Returns the savings of the seeker less the cost to all jobs.
+double DallyMoves::gain(const View& view, Plan& plan, const DallySeeker& seeker,
+                        const Offer& offer) {
+  const JobId job = seeker.key.job;
+  if (plan.room().is_limited() && !has_room(view, plan, job, offer)) return 0;
+  const DallyVictims::Cost cost = victims_.cost();
+  const DallyPace there = paces_.without(view, plan, offer.victims, job, offer.place);
+  const double gain = gains_.saved(view, seeker, there) - cost.gpu_s;
+  return cost.by_class ? gain + gains_.value_of_turn(view, seeker) : gain;
+}
+
+void DallyMoves::carry_out(const View& view, Plan& plan, const DallySeeker& seeker,
+                           const Offer& offer) {
   const JobId job = seeker.key.job;
   for (JobId stopped : offer.victims) {
     victims_.settle(plan, stopped);

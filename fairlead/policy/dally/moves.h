@@ -1,29 +1,18 @@
 // A round of Dally: jobs take GPUs from other jobs, or move to a faster place.
 //
 // In order, each waiting job, and each running one that would be faster elsewhere, looks for the
-// place with the largest savings, in GPU-seconds:
-//
-//  - its own savings from being faster there than at its place, or at a place it could have now;
-//  - the savings of others on the links that it leaves, less their losses on its new links;
-//  - the value of its turn, if it waits and all victims are of a later class: less served jobs go
-//    first;
-//  - less restarts, and the possible losses of victims by being sent elsewhere.
-//
-// Speeds include the sharing of links in the draft (kit/crowding.h).
+// place with the largest gain of all jobs (gains.h) at the pace that it would have there (paces.h).
+// The restarts of the jobs that it stops, and their possible losses elsewhere, count as costs
+// (victims.h).
 //
 // Cost of a round: O(running + waiting) and, per job that may gain by other jobs, the cost of
 // DallyVictims.
 #pragma once
 
-#include "fairlead/policy/dally/order.h"
-#include "fairlead/policy/dally/places.h"
+#include "fairlead/policy/dally/gains.h"
 #include "fairlead/policy/dally/victims.h"
-#include "fairlead/policy/dally/waiting.h"
-#include "fairlead/policy/kit/crowding.h"
 
-#include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace fairlead {
@@ -38,6 +27,8 @@ class DallyMoves {
         order_(order),
         waiting_(waiting),
         crowding_(crowding),
+        paces_(tiers, crowding),
+        gains_(options, tiers, order),
         victims_(options) {}
 
   void run(const View& view, Plan& plan);
@@ -46,19 +37,6 @@ class DallyMoves {
   bool could_be_faster(const View& view, const Plan& plan, JobId job) const;
 
  private:
-  // The speed of a job at a place, and its cost to other jobs on its links.
-  struct Pace {
-    double rate = 0;            // 0: it does not run
-    double loss_of_others = 0;  // GPUs
-  };
-  // A job that looks for a better place: one that waits, or would run faster there.
-  struct Seeker {
-    OrderKey key;
-    bool is_running = false;
-    DallyWaiting::Types types{};  // where it would go
-    Pace otherwise;               // its pace if it does not move: now, or on the free GPUs
-    double best = 0;              // rate of a waiting job at its best tier
-  };
   struct Offer {
     DallyPlace place;
     double gain = 0;  // savings less costs, GPU-seconds
@@ -68,37 +46,28 @@ class DallyMoves {
   // Jobs that look for a place.
   void collect_seekers(const View& view, Plan& plan);
   bool may_gain_by_preemption(const View& view, const OrderKey& key) const;
-  Pace pace_of_what_is_free(const View& view, Plan& plan, JobId job);
-  Pace free_pace(const View& view, Plan& plan, JobId job, const JobTiers& tiers);
-  Pace present_pace(const View& view, const Plan& plan, JobId job);
-  double present_rate(const View& view, const Plan& plan, JobId job) const;
   void collect_runners(const View& view, const Plan& plan);
 
   // Places for them.
-  void improve(const View& view, Plan& plan, const Seeker& seeker);
-  std::optional<Offer> best_offer(const View& view, Plan& plan, const Seeker& seeker);
-  void look_for_better(const View& view, Plan& plan, const Seeker& seeker, Offer offer,
+  void improve(const View& view, Plan& plan, const DallySeeker& seeker);
+  std::optional<Offer> best_offer(const View& view, Plan& plan, const DallySeeker& seeker);
+  void look_for_better(const View& view, Plan& plan, const DallySeeker& seeker, Offer offer,
                        std::optional<Offer>& best);
-  void carry_out(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
+  void carry_out(const View& view, Plan& plan, const DallySeeker& seeker, const Offer& offer);
 
-  // Gains of a place.
-  double gpu_seconds(const View& view, JobId job, double slow, double fast) const;
-  double most_saved(const View& view, const Seeker& seeker, const Offer& offer) const;
-  double saved(const View& view, const Seeker& seeker, const Pace& there) const;
-  double value_of_turn(const View& view, const Seeker& seeker) const;
-  Pace pace_there(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
-  static bool has_room(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
-  double gain(const View& view, Plan& plan, const Seeker& seeker, const Offer& offer);
+  static bool has_room(const View& view, Plan& plan, JobId job, const Offer& offer);
+  double gain(const View& view, Plan& plan, const DallySeeker& seeker, const Offer& offer);
 
   const DallyOptions& options_;
   const TierTable& tiers_;
   const DallyOrder& order_;
   DallyWaiting& waiting_;
   Crowding& crowding_;
+  DallyPaces paces_;
+  const DallyGains gains_;
 
   // State of the present round.
-  std::vector<Seeker> seekers_;
-  std::unordered_map<const JobTiers*, Pace> free_paces_;  // by kind of job
+  std::vector<DallySeeker> seekers_;
   DallyVictims victims_;
 };
 

@@ -1,8 +1,10 @@
-// Tests the parts of Dally by themselves: tiers, places, and the speed on crowded links.
+// Tests the parts of Dally by themselves: tiers, places, paces and gains, and the speed on crowded links.
 #include "fairlead/model/step.h"
+#include "fairlead/policy/dally/gains.h"
 #include "fairlead/policy/dally/places.h"
 #include "fairlead/policy/kit/crowding.h"
 #include "testing/steps.h"
+#include "testing/world.h"
 
 #include <gtest/gtest.h>
 
@@ -153,6 +155,69 @@ TEST(Crowding, FollowsADraft) {
   crowding.stopped(kSix);
   EXPECT_EQ(crowding.speed_at(view, kTwo, there), 1);
   EXPECT_EQ(crowding.loss_of_others(view, kTwo, there), 0);
+}
+
+TEST(DallyPaces, AreThoseOnceTheVictimsAreGone) {
+  Parts parts;
+  const View view = parts.view();
+  Crowding crowding;
+  crowding.begin(view, parts.plan());
+  TierTable tiers;
+  tiers.refresh(view);
+  DallyPaces paces(tiers, crowding);
+  for (const std::uint32_t node : {1U, 3U}) parts.plan().take(NodeId(node), 1);
+  parts.plan().place(kTwo);
+  crowding.placed(view, parts.plan(), kTwo);
+  EXPECT_NEAR(paces.present(view, parts.plan(), kTwo).rate, 0.5, 1e-3) << "across racks";
+  const DallyPlace rack{.tier = DallyTier::kRack, .type = kV100, .range = {0, 2}};
+  const DallyPace beside = paces.without(view, parts.plan(), {}, kSix, rack);
+  const DallyPace alone = paces.without(view, parts.plan(), {&kTwo, 1}, kSix, rack);
+  EXPECT_EQ(alone.rate, tiers.of(view, kSix).at_best());
+  EXPECT_EQ(alone.loss_of_others, 0);
+  EXPECT_LT(beside.rate, alone.rate) << "they share a link";
+  // The draft is as before.
+  EXPECT_EQ(parts.gang(kTwo), "n1:1 n3:1 ");
+  EXPECT_EQ(crowding.speed(kTwo), 1);
+  EXPECT_EQ(paces.on_free_gpus(view, parts.plan(), kSix).rate, beside.rate)
+      << "in the tightest rack";
+}
+
+TEST(DallyGains, AreTheTimeSavedByAllLessTheRestart) {
+  struct Hundred : ExactWork {
+    Duration remaining(JobId /*job*/) const override { return seconds(100); }
+  };
+  const Parts parts;
+  const View known = parts.view();
+  const Hundred hundred;
+  const KnownWork work(known.jobs, &hundred, WorkSource::kExact, {});
+  const View view = {.now = known.now,
+                     .cluster = known.cluster,
+                     .users = known.users,
+                     .jobs = known.jobs,
+                     .speed = known.speed,
+                     .work = work,
+                     .news = {},
+                     .waiting = {},
+                     .running = {}};
+  DallyOptions options = *dally_options(options_named("dally"));
+  options.switch_cost = seconds(10);
+  TierTable tiers;
+  tiers.refresh(view);
+  const DallyOrder order(options, tiers);
+  const DallyGains gains(options, tiers, order);
+  EXPECT_EQ(DallyGains::of_rate(view, kTwo, 0.5, 1), 2 * (200 - 100));
+  EXPECT_EQ(DallyGains::of_rate(view, kTwo, 0, 1), 0) << "it does not run";
+  EXPECT_EQ(gains.restart(view, kTwo), 2 * 10);
+  DallySeeker seeker{.key = order.round(view, kTwo),
+                     .is_running = true,
+                     .otherwise = {.rate = 0.5, .loss_of_others = 0.25},
+                     .best = 1};
+  const DallyPace there{.rate = 1, .loss_of_others = 0.125};
+  EXPECT_EQ(gains.saved(view, seeker, there), 200 + 200 * 0.25 - 100 * 0.125 - 20);
+  EXPECT_EQ(gains.value_of_turn(view, seeker), 0);
+  seeker.is_running = false;
+  EXPECT_EQ(gains.saved(view, seeker, there), 200 + 200 * 0.25 - 100 * 0.125);
+  EXPECT_EQ(gains.value_of_turn(view, seeker), 2 * 100) << "it ends before it leaves its class";
 }
 
 }  // namespace

@@ -16,14 +16,14 @@ void Accounts::set_tickets(const Users& users) {
 
 void Accounts::add_demand(UserId user, std::int64_t gpus) {
   due_.add_demand(user, gpus);
-  if (due_.demand(user) == 0) ledger_.forget(user);
+  if (due_.demand().of(user) == 0) ledger_.forget(user);
 }
 
 void Accounts::update(Time now) {
   ledger_.settle(due_, now);
   due_.update_dues();
   ledger_.correct(due_);
-  for (UserId user : due_.active()) due_.correct(user, ledger_.correction(user));
+  for (UserId user : due_.demand().active()) due_.correct(user, ledger_.correction(user));
   due_.update();
 }
 
@@ -34,7 +34,7 @@ std::span<const Trade> Accounts::trade(std::span<const double> speeds) {
 double Accounts::tickets_of_job(UserId user, GpuTypeId type, std::uint32_t gpus) const {
   constexpr double kLeast = 0.001;  // fraction of the time
   constexpr double kUntilKnown = 0.25;
-  if (due_.base(user) == 0) return kUntilKnown * gpus;
+  if (due_.base().of(user) == 0) return kUntilKnown * gpus;
   return std::max(kLeast * gpus, due_.of_job(user, type, gpus));
 }
 

@@ -118,7 +118,8 @@ RC_GTEST_PROP(Accounts, AddUpToNoDebtOfAllUsersTogether, ()) {
   for (int step = 0; step < 60; ++step) {
     now = world.happen(books.accounts);
     double dues = 0;
-    for (UserId user : books.accounts.due().active()) dues += books.accounts.due().due(user);
+    for (UserId user : books.accounts.due().demand().active())
+      dues += books.accounts.due().due(user);
     books.accounts.update(now);
     if (dues == 0) continue;
     double debts = 0;
@@ -136,7 +137,7 @@ std::vector<double> figures_of(const Accounts& accounts) {
   for (UserId user : ids<UserId>(accounts.due().users())) {
     for (GpuTypeId type : ids<GpuTypeId>(accounts.due().types())) {
       figures.insert(figures.end(),
-                     {accounts.due().base(user, type), accounts.due().traded(user, type),
+                     {accounts.due().base().of(user, type), accounts.due().traded(user, type),
                       accounts.due().share(user, type), accounts.due().worth(user, type),
                       accounts.ledger().debt(user), accounts.ledger().debt(user, type),
                       accounts.ledger().correction(user), accounts.due().of_job(user, type, 8)});

@@ -72,35 +72,34 @@ void Admission::consider(UserId user) {
 }
 
 void Admission::consider_all() {
-  for (UserId user : accounts_.due().active()) consider(user);
+  for (UserId user : accounts_.due().demand().active()) consider(user);
 }
 
 void Admission::consider_group(UserId user) {
-  if (accounts_.due().has_quota(user)) return consider_all();
+  if (accounts_.due().groups().has_quota(user)) return consider_all();
   consider(user);
 }
 
+// Returns true if the quota of its user's group has room for the job.
 bool Admission::has_room(const View& view, JobId job) const {
-  const UserId user = view.jobs.user[job];
-  const auto kept = static_cast<double>(accounts_.due().kept(user));
-  return kept + view.jobs.gpus[job] <= accounts_.due().room(user);
+  return view.jobs.gpus[job] <= accounts_.due().groups().left(view.jobs.user[job]);
 }
 
 bool Admission::may_come_in(const View& view, JobId job) {
   const UserId user = view.jobs.user[job];
   if (!has_room(view, job)) return false;
-  if (accounts_.due().kept(user) == 0) return true;
-  double due = accounts_.due().base(user);
+  if (accounts_.due().kept().gpus(user) == 0) return true;
+  double due = accounts_.due().base().of(user);
   if (due == 0) {
     accounts_.update(view.now);
-    due = accounts_.due().base(user);
+    due = accounts_.due().base().of(user);
   }
-  const auto kept = static_cast<double>(accounts_.due().kept(user));
+  const auto kept = static_cast<double>(accounts_.due().kept().gpus(user));
   return kept + view.jobs.gpus[job] <= options_.jobs_per_gpu_max * due;
 }
 
 void Admission::let_in(const View& view) {
-  if (homes_.types() > 1) accounts_.update(view.now);
+  if (homes_.nodes().types() > 1) accounts_.update(view.now);
   while (!coming_in_.empty()) {
     const UserId user = coming_in_.top().id;
     const JobId job = first(user);
@@ -123,11 +122,11 @@ void Admission::let_in(const View& view) {
 // --- Rotation ---------------------------------------------------------------------------------
 
 void Admission::rotate(const View& view, const PutOut& put_out) {
-  for (UserId user : accounts_.due().active()) {
+  for (UserId user : accounts_.due().demand().active()) {
     if (!first(user).is_none()) rotate(view, user, put_out);
   }
-  for (UserId user : accounts_.due().active()) {
-    if (accounts_.due().has_quota(user)) make_room_in_group(view, user, put_out);
+  for (UserId user : accounts_.due().demand().active()) {
+    if (accounts_.due().groups().has_quota(user)) make_room_in_group(view, user, put_out);
   }
   consider_all();
   let_in(view);
@@ -142,7 +141,7 @@ void Admission::rotate(const View& view, UserId user, const PutOut& put_out) {
 // Lists the user's admitted jobs of a higher class than `least`, the jobs with the most GPU time first.
 void Admission::list_kept(const View& view, UserId user, std::size_t least) {
   kept_.clear();
-  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     for (JobId job = homes_.first_kept(user, type); !job.is_none(); job = homes_.next_kept(job)) {
       const std::size_t in_class = class_of(view, job);
       if (in_class > least) kept_.push_back({2 * in_class + (homes_.of(job).runs ? 0 : 1), job});
@@ -154,9 +153,10 @@ void Admission::list_kept(const View& view, UserId user, std::size_t least) {
 // Returns how many of kept_, from the first on, must make room for jobs of lesser classes. Lists them
 // only once a job finds no room.
 std::size_t Admission::places_to_give(const View& view, UserId user) {
+  const Entitlements& due = accounts_.due();
+  auto kept = static_cast<double>(due.kept().gpus(user));
   const double room =
-      std::min(options_.jobs_per_gpu_max * accounts_.due().base(user), accounts_.due().room(user));
-  auto kept = static_cast<double>(accounts_.due().kept(user));
+      std::min(options_.jobs_per_gpu_max * due.base().of(user), kept + due.groups().left(user));
   bool is_listed = false;
   std::size_t given = 0;
   for (std::size_t in_class = 0; in_class < kClasses; ++in_class) {
@@ -183,13 +183,12 @@ std::size_t Admission::places_to_give(const View& view, UserId user) {
 void Admission::make_room_in_group(const View& view, UserId user, const PutOut& put_out) {
   const JobId newcomer = first(user);
   if (newcomer.is_none() || has_room(view, newcomer)) return;
-  const Entitlements& due = accounts_.due();
-  double wanted = static_cast<double>(due.kept(user) + view.jobs.gpus[newcomer]) - due.room(user);
+  double wanted = view.jobs.gpus[newcomer] - accounts_.due().groups().left(user);
   list_ahead(user);
   kept_.clear();
   for (UserId other : ahead_) {
     const auto first_of_other = static_cast<std::ptrdiff_t>(kept_.size());
-    for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+    for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
       JobId job = homes_.first_kept(other, type);
       for (; !job.is_none(); job = homes_.next_kept(job)) kept_.push_back({.job = job});
     }
@@ -209,8 +208,9 @@ void Admission::make_room_in_group(const View& view, UserId user, const PutOut& 
 void Admission::list_ahead(UserId user) {
   const double least = turns_behind(user) - 1;
   ahead_.clear();
-  for (UserId other : accounts_.due().active()) {
-    const bool is_ahead = accounts_.due().share_quota(user, other) && turns_behind(other) < least;
+  for (UserId other : accounts_.due().demand().active()) {
+    const bool is_ahead =
+        accounts_.due().groups().share_quota(user, other) && turns_behind(other) < least;
     if (is_ahead) ahead_.push_back(other);
   }
   std::ranges::stable_sort(ahead_, {}, [&](UserId other) { return turns_behind(other); });
@@ -221,7 +221,7 @@ bool Admission::make_room(const View& view, const PutOut& put_out) {
   if (coming_in_.empty()) return false;
   const UserId user = coming_in_.top().id;
   const JobId newcomer = first(user);
-  if (newcomer.is_none() || accounts_.due().kept(user) > 0 || !has_room(view, newcomer)) {
+  if (newcomer.is_none() || accounts_.due().kept().gpus(user) > 0 || !has_room(view, newcomer)) {
     return false;
   }
   kept_.clear();
@@ -239,17 +239,17 @@ bool Admission::make_room(const View& view, const PutOut& put_out) {
 JobId Admission::furthest_ahead(const View& view, JobId newcomer) const {
   JobId best;
   double least = turns_behind(view.jobs.user[newcomer]) - 1;
-  for (NodeId node : homes_.contended()) {
+  for (NodeId node : homes_.nodes().contended()) {
     if ((view.jobs.types[newcomer] & type_bit(view.cluster.node_type[node])) == 0) continue;
     const auto consider = [&](JobId job, std::uint32_t on_node) {
-      if (!homes_.has_room(node, view.jobs.gpus[newcomer], on_node)) return;
+      if (!homes_.nodes().has_room(node, view.jobs.gpus[newcomer], on_node)) return;
       const double behind = turns_behind(view.jobs.user[job]);
       if (behind >= least) return;
       least = behind;
       best = job;
     };
-    for (const StrideClient& client : homes_.node(node).queue) consider(client.job, client.gpus);
-    for (JobId job : homes_.node(node).spreads)
+    for (const StrideClient& client : homes_.nodes()[node].queue) consider(client.job, client.gpus);
+    for (JobId job : homes_.nodes()[node].spreads)
       consider(job, homes_.spread(job).need_on(node).gpus);
   }
   return best;
@@ -265,23 +265,23 @@ void Admission::list_several_ahead(const View& view, JobId newcomer) {
   const TypeMask types = view.jobs.types[newcomer];
   std::uint32_t largest = 0;  // node
   TypeMask large = 0;         // types that have enough GPUs
-  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     if ((types & type_bit(type)) == 0) continue;
     largest = std::max(largest, view.cluster.type_node_gpus_max[type]);
-    if (homes_.gpus_of_type(type) >= gpus) large |= type_bit(type);
+    if (homes_.nodes().gpus_of_type(type) >= gpus) large |= type_bit(type);
   }
   const double least = turns_behind(view.jobs.user[newcomer]) - 1;
   std::vector<Place> places;
-  for (NodeId node : ids<NodeId>(homes_.nodes())) {
+  for (NodeId node : ids<NodeId>(homes_.nodes().size())) {
     const GpuTypeId type = view.cluster.node_type[node];
     if (((large == 0 ? types : large) & type_bit(type)) == 0) continue;
-    const std::uint32_t usable = homes_.node(node).usable();
+    const std::uint32_t usable = homes_.nodes()[node].usable();
     Place place = place_on(view, node, gpus > largest ? std::min(gpus, usable) : gpus, least);
     place.type = large == 0 ? GpuTypeId(0) : type;
     if (place.gpus > 0) places.push_back(std::move(place));
   }
   std::ranges::stable_sort(places, {}, &Place::behind);
-  std::vector<std::uint32_t> found(homes_.types());
+  std::vector<std::uint32_t> found(homes_.nodes().types());
   const auto last = std::ranges::find_if(
       places, [&](const Place& place) { return (found[place.type.row()] += place.gpus) >= gpus; });
   if (last == places.end()) return;
@@ -309,20 +309,20 @@ Admission::Place Admission::place_on(const View& view, NodeId node, std::uint32_
     const double behind = turns_behind(view.jobs.user[job]);
     if (behind < least) ahead.push_back({behind, on_node, job});
   };
-  for (const StrideClient& client : homes_.node(node).queue) add(client.job, client.gpus);
-  for (JobId job : homes_.node(node).spreads) add(job, homes_.spread(job).need_on(node).gpus);
+  for (const StrideClient& client : homes_.nodes()[node].queue) add(client.job, client.gpus);
+  for (JobId job : homes_.nodes()[node].spreads) add(job, homes_.spread(job).need_on(node).gpus);
   std::ranges::stable_sort(ahead, {}, &Candidate::behind);
   Place place;
   place.behind = -std::numeric_limits<double>::infinity();
   place.gpus = gpus;
   std::uint32_t given = 0;
   for (const Candidate& candidate : ahead) {
-    if (homes_.has_room(node, gpus, given)) break;
+    if (homes_.nodes().has_room(node, gpus, given)) break;
     given += candidate.gpus;
     place.behind = candidate.behind;
     place.jobs.push_back(candidate.job);
   }
-  if (!homes_.has_room(node, gpus, given)) return {};
+  if (!homes_.nodes().has_room(node, gpus, given)) return {};
   return place;
 }
 

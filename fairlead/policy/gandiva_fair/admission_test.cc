@@ -72,8 +72,8 @@ TEST(Admission, AUserHasAsManyInAsItIsEntitledTo) {
   gate.let_in();
   gate.admission.consider_all();
   gate.let_in();
-  EXPECT_EQ(gate.accounts.due().kept(kAnn), 1) << "one per GPU of its entitlement of one";
-  EXPECT_EQ(gate.accounts.due().kept(kBen), 2);
+  EXPECT_EQ(gate.accounts.due().kept().gpus(kAnn), 1) << "one per GPU of its entitlement of one";
+  EXPECT_EQ(gate.accounts.due().kept().gpus(kBen), 2);
 }
 
 // --- Quotas -----------------------------------------------------------------------------------
@@ -91,10 +91,10 @@ TEST(Admission, AGroupHasNoMoreInThanItsQuotaWhateverIsIdle) {
   for (int i = 0; i < 3; ++i) gate.come(kAnn, 1);
   gate.come(kBen, 1);
   gate.let_in();
-  EXPECT_EQ(gate.accounts.due().kept(kAnn) + gate.accounts.due().kept(kBen), 2);
+  EXPECT_EQ(gate.accounts.due().kept().gpus(kAnn) + gate.accounts.due().kept().gpus(kBen), 2);
   EXPECT_TRUE(gate.admission.has_jobs());
   gate.rotate();
-  EXPECT_EQ(gate.accounts.due().kept(kAnn) + gate.accounts.due().kept(kBen), 2);
+  EXPECT_EQ(gate.accounts.due().kept().gpus(kAnn) + gate.accounts.due().kept().gpus(kBen), 2);
 }
 
 TEST(Admission, WhatAUserLeavesOfItsGroupsQuotaGoesToTheOthers) {
@@ -126,7 +126,7 @@ TEST(Admission, UsersOfAGroupTakeTurnsInItsQuota) {
   }
   EXPECT_TRUE(gate.is_in(of_ben));
   EXPECT_FALSE(gate.is_in(of_ann));
-  EXPECT_EQ(gate.accounts.due().kept(kEve), 2) << "another group's jobs stay";
+  EXPECT_EQ(gate.accounts.due().kept().gpus(kEve), 2) << "another group's jobs stay";
 }
 
 TEST(Admission, TheUserThatIsFurthestBehindComesInFirst) {
@@ -191,13 +191,13 @@ TEST(Admission, AJobThatFindsNoRoomDelaysThoseBehindIt) {
 
 TEST(Admission, AJobThatDoesNotFitOnNodesThatAreUpIsPassedOver) {
   Gate gate("2xV100:2", {1, 1});
-  gate.homes.resize(gate.view(), NodeId(1), 0);
+  gate.homes.resize(NodeId(1), 0);
   const JobId gang = gate.come(kAnn, 4);
   const JobId small = gate.come(kBen, 1);
   gate.let_in();
   EXPECT_FALSE(gate.is_in(gang));
   EXPECT_TRUE(gate.is_in(small));
-  gate.homes.resize(gate.view(), NodeId(1), 2);
+  gate.homes.resize(NodeId(1), 2);
   gate.admission.consider_all();
   gate.let_in();
   EXPECT_TRUE(gate.is_in(gang));

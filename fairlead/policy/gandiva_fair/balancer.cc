@@ -8,7 +8,7 @@ namespace fairlead {
 
 void Balancer::balance(const View& view, const CarryOut& carry_out) {
   constexpr std::size_t kNodesPerMove = 4;  // chosen
-  auto moves_left = static_cast<std::int64_t>(1 + homes_.nodes() / kNodesPerMove);
+  auto moves_left = static_cast<std::int64_t>(1 + homes_.nodes().size() / kNodesPerMove);
   const auto try_move = [&](const Move& move) {
     if (move.is_none()) return false;
     carry_out(move);
@@ -18,7 +18,7 @@ void Balancer::balance(const View& view, const CarryOut& carry_out) {
   try_move(part_crowd(view, homes_, choice_, cool_down_));
   while (moves_left > 0 && try_move(part_steady(view, homes_, cool_down_))) {
   }
-  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     moves_left = balance_type(view, type, moves_left, carry_out);
   }
 }
@@ -46,7 +46,7 @@ std::int64_t Balancer::balance_type(const View& view, GpuTypeId type, std::int64
 void Balancer::list_sources(const View& view, GpuTypeId type) {
   constexpr double kWorthALook = 0.2;  // GPUs
   sources_.clear();
-  for (NodeId node : homes_.contended()) {
+  for (NodeId node : homes_.nodes().contended()) {
     if (view.cluster.node_type[node] != type) continue;
     const double missing = homes_.tiling(node).unserved();
     if (missing > kWorthALook) sources_.push_back({-missing, node});
@@ -57,8 +57,8 @@ void Balancer::list_sources(const View& view, GpuTypeId type) {
 void Balancer::list_least_loaded(const View& view, GpuTypeId type) {
   constexpr std::size_t kLooks = 16;
   candidates_.clear();
-  for (NodeId node : homes_.of_type(type)) {
-    const Homes::Node& books = homes_.node(node);
+  for (NodeId node : homes_.nodes().of_type(type)) {
+    const NodeBooks::Node& books = homes_.nodes()[node];
     if (!books.is_down) candidates_.push_back({books.load, node});
   }
   std::ranges::sort(candidates_, {}, [](const Ranked& c) { return std::pair(c.key, c.node); });
@@ -93,7 +93,7 @@ Move Balancer::best_relief(const View& view, NodeId node) {
   Move best;
   double best_gain = 0;
   tried_.clear();
-  for (const StrideClient& client : homes_.node(node).queue) {
+  for (const StrideClient& client : homes_.nodes()[node].queue) {
     if (!cool_down_.may_move(view, client.job) || is_tried(client)) continue;
     const double relief_at_most = here - tiling.least_unserved_without(need_of(client));
     if (relief_at_most - gain_ * client.gpus <= best_gain) continue;
@@ -114,7 +114,8 @@ NodeId Balancer::best_of_candidates(const View& view, const StrideClient& client
   NodeId best;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const NodeId to = candidates_[i].node;
-    if (to == from || client.gpus > homes_.node(to).gpus || !homes_.has_room(to, client.gpus)) {
+    if (to == from || client.gpus > homes_.nodes()[to].gpus ||
+        !homes_.nodes().has_room(to, client.gpus)) {
       continue;
     }
     if (!fits_when_idle(view, client.job, to)) continue;

@@ -20,7 +20,7 @@ bool is_steady(Need need) {
 
 // Returns the GPUs that the node's jobs are due all of the time.
 std::uint32_t steady_gpus(const Homes& homes, NodeId node) {
-  const Homes::Node& books = homes.node(node);
+  const NodeBooks::Node& books = homes.nodes()[node];
   std::uint32_t gpus = 0;
   for (const StrideClient& client : books.queue) {
     if (is_steady(need_of(client))) gpus += client.gpus;
@@ -36,9 +36,9 @@ std::uint32_t steady_gpus(const Homes& homes, NodeId node) {
 NodeId node_apart(const View& view, Homes& homes, GpuTypeId type, const StrideClient& client) {
   NodeId best;
   double least = std::numeric_limits<double>::infinity();
-  for (NodeId node : homes.of_type(type)) {
-    const Homes::Node& books = homes.node(node);
-    if (books.is_down || !homes.has_room(node, client.gpus)) continue;
+  for (NodeId node : homes.nodes().of_type(type)) {
+    const NodeBooks::Node& books = homes.nodes()[node];
+    if (books.is_down || !homes.nodes().has_room(node, client.gpus)) continue;
     if (!fits_when_idle(view, client.job, node)) continue;
     if (!books.is_contended) homes.refresh(view, node);
     if (steady_gpus(homes, node) + client.gpus > books.gpus) continue;
@@ -56,7 +56,7 @@ NodeId node_apart(const View& view, Homes& homes, GpuTypeId type, const StrideCl
 Move part_crowd(const View& view, const Homes& homes, HomeChoice& choice,
                 const CoolDown& cool_down) {
   constexpr double kTooMuch = 1.05;
-  for (const Homes::Spread& spread : homes.spreads()) {
+  for (const SpreadJob& spread : homes.spreads()) {
     const JobId job = spread.client.job;
     if (crowd_on(homes, spread.slices) <= kTooMuch || !cool_down.may_move(view, job)) continue;
     const Home to = choice.find_slices(view, job, type_bit(homes.of(job).type));
@@ -67,9 +67,9 @@ Move part_crowd(const View& view, const Homes& homes, HomeChoice& choice,
 }
 
 Move part_steady(const View& view, Homes& homes, const CoolDown& cool_down) {
-  for (NodeId node : homes.contended()) {
-    if (steady_gpus(homes, node) <= homes.node(node).gpus) continue;
-    for (const StrideClient& client : homes.node(node).queue) {
+  for (NodeId node : homes.nodes().contended()) {
+    if (steady_gpus(homes, node) <= homes.nodes()[node].gpus) continue;
+    for (const StrideClient& client : homes.nodes()[node].queue) {
       if (!is_steady(need_of(client)) || !cool_down.may_move(view, client.job)) continue;
       const NodeId to = node_apart(view, homes, view.cluster.node_type[node], client);
       if (!to.is_none()) return {client.job, {.node = to}};

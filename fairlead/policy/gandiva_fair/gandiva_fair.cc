@@ -122,11 +122,11 @@ void GandivaFair::empty_node(const View& view, Plan& plan, NodeId node) {
 
 // Starts a node with other GPUs than before again, without jobs.
 void GandivaFair::resize_node(const View& view, Plan& plan, NodeId node) {
-  const std::uint32_t before = homes_.node(node).usable();
+  const std::uint32_t before = homes_.nodes()[node].usable();
   const std::uint32_t gpus = plan.free().capacity(node);
   if (gpus == before) return;
   empty_node(view, plan, node);
-  homes_.resize(view, node, gpus);
+  homes_.resize(node, gpus);
   if (gpus > before) admission_.consider_all();
 }
 
@@ -174,8 +174,8 @@ void GandivaFair::find_blocked(const Plan& plan, std::span<StrideClient> queue) 
 }
 
 void GandivaFair::find_blocked(const Plan& plan) {
-  for (NodeId node : homes_.contended()) find_blocked(plan, homes_.queue(node));
-  for (std::size_t row = 0; row < homes_.spreads().size(); ++row)
+  for (NodeId node : homes_.nodes().contended()) find_blocked(plan, homes_.queue(node));
+  for (std::uint32_t row = 0; row < homes_.spreads().size(); ++row)
     find_blocked(plan, {&homes_.spread_client(row), 1});
 }
 
@@ -183,23 +183,24 @@ void GandivaFair::take_turns(const View& view, Plan& plan) {
   find_blocked(plan);  // moves may have changed which nodes are contended
   turns_.begin();
   turns_.choose_spreads(view);
-  for (const Homes::Spread& spread : homes_.spreads())
-    stop_unless_chosen(view, plan, spread.client);
-  for (NodeId node : homes_.contended()) {
+  for (const SpreadJob& spread : homes_.spreads()) stop_unless_chosen(view, plan, spread.client);
+  for (NodeId node : homes_.nodes().contended()) {
     turns_.choose(view, node);
-    for (const StrideClient& client : homes_.node(node).queue) {
+    for (const StrideClient& client : homes_.nodes()[node].queue) {
       stop_unless_chosen(view, plan, client);
     }
   }
-  for (const Homes::Spread& spread : homes_.spreads()) start_if_chosen(view, plan, spread.client);
-  for (NodeId node : homes_.contended()) {
-    for (const StrideClient& client : homes_.node(node).queue) start_if_chosen(view, plan, client);
+  for (const SpreadJob& spread : homes_.spreads()) start_if_chosen(view, plan, spread.client);
+  for (NodeId node : homes_.nodes().contended()) {
+    for (const StrideClient& client : homes_.nodes()[node].queue)
+      start_if_chosen(view, plan, client);
   }
 }
 
 // If no job waits, jobs may still do better on GPUs of another type.
 bool GandivaFair::may_match_types() const {
-  return options_.balance && homes_.types() > 1 && !accounts_.due().active().empty();
+  return options_.balance && homes_.nodes().types() > 1 &&
+         !accounts_.due().demand().active().empty();
 }
 
 void GandivaFair::match_types(const View& view, Plan& plan) {
@@ -210,8 +211,8 @@ void GandivaFair::match_types(const View& view, Plan& plan) {
 }
 
 void GandivaFair::note_entitlements(Plan& plan) {
-  for (UserId user : accounts_.due().active()) {
-    for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (UserId user : accounts_.due().demand().active()) {
+    for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
       if (!accounts_.take_news(user, type)) continue;
       const double share = accounts_.due().share(user, type);
       plan.note(note::Entitlement{user, type, note::Thousandths::of(share)});
@@ -273,11 +274,11 @@ NodeId GandivaFair::node_with_room(const View& view, const Plan& plan, JobId job
   const GpuTypeId home = homes_.of(job).type;
   NodeId best;
   double fastest = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     const double speed = speed_on(view, job, type);
     const bool is_allowed = (view.jobs.types[job] & type_bit(type)) != 0;
     if (!is_allowed || (type != home && speed <= fastest)) continue;
-    const auto nodes = homes_.of_type(type);
+    const auto nodes = homes_.nodes().of_type(type);
     const auto found = std::ranges::find_if(
         nodes, [&](NodeId node) { return plan.usable(job, node) >= view.jobs.gpus[job]; });
     if (found == nodes.end()) continue;
@@ -341,7 +342,7 @@ CarryOut GandivaFair::mover(const View& view, Plan& plan) {
 
 // Gives free GPUs to the waiting jobs.
 void GandivaFair::fill_touched(const View& view, Plan& plan) {
-  for (NodeId node : homes_.touched()) {
+  for (NodeId node : homes_.nodes().touched()) {
     find_blocked(plan, homes_.queue(node));
     for (;;) {
       const std::uint32_t free = plan.free().on(node);
@@ -350,8 +351,8 @@ void GandivaFair::fill_touched(const View& view, Plan& plan) {
     }
   }
   homes_.forget_touched();
-  if (!homes_.spread_waits()) return;
-  for (const Homes::Spread& spread : homes_.spreads()) {
+  if (!homes_.spreads().wait()) return;
+  for (const SpreadJob& spread : homes_.spreads()) {
     if (homes_.of(spread.client.job).runs) continue;
     const bool fits = std::ranges::all_of(
         spread.slices, [&](Slice slice) { return plan.free().on(slice.node) >= slice.gpus; });

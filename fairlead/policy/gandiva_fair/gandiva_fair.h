@@ -2,8 +2,10 @@
 // 2020). docs/policies/gandiva-fair.md separates the paper's rules from ours.
 //
 // The parts, from the facts to the decisions:
-//   Accounts     the dues of users (Entitlements: tickets, trading) and their debts (Ledger)
-//   Homes        every job is kept on one node, or, if larger, on slices of several; the books
+//   Accounts     the dues of users (Entitlements, with the facts that they follow from) and their
+//                debts (Ledger)
+//   Homes        every job is kept on one node (NodeBooks), or, if larger, on slices of several
+//                (SpreadJobs)
 //   HomeChoice   the GPU type and the node that a job is kept on
 //   Admission    jobs outside of all homes, and the order in which they are admitted
 //   Turns        every quantum each node chooses among its jobs, and a centre among the jobs of

@@ -59,7 +59,7 @@ bool HomeChoice::is_for_several(const View& view, JobId job, GpuTypeId type) con
   const std::uint32_t gpus = view.jobs.gpus[job];
   if (gpus > view.cluster.type_node_gpus_max[type]) return true;
   if (view.jobs.limits == nullptr || !view.jobs.limits->has(job)) return false;
-  return std::ranges::none_of(homes_.of_type(type), [&](NodeId node) {
+  return std::ranges::none_of(homes_.nodes().of_type(type), [&](NodeId node) {
     return usable_of(view, job, node, view.cluster.node_gpus[node]) >= gpus;
   });
 }
@@ -67,7 +67,7 @@ bool HomeChoice::is_for_several(const View& view, JobId job, GpuTypeId type) con
 // Returns none while one of its nodes is down.
 Home HomeChoice::last_home(const View& view, JobId job) {
   const Gang last = view.jobs.last_gang(job);
-  const auto is_down = [&](Slice slice) { return homes_.node(slice.node).is_down; };
+  const auto is_down = [&](Slice slice) { return homes_.nodes()[slice.node].is_down; };
   if (std::ranges::any_of(last, is_down)) return {};
   if (last.size() == 1) return {.node = last.front().node};
   slices_.assign(last.begin(), last.end());
@@ -79,7 +79,7 @@ bool HomeChoice::fits_when_empty(const View& view, JobId job) const {
   const Level required = view.jobs.closeness[job].required;
   if (required != kAnywhere) {
     const auto usable = [&](NodeId node) {
-      const Homes::Node& books = homes_.node(node);
+      const NodeBooks::Node& books = homes_.nodes()[node];
       return books.is_down ? 0 : usable_of(view, job, node, books.gpus);
     };
     return tightest_section(view.cluster, required, view.jobs.types[job], view.jobs.gpus[job],
@@ -87,14 +87,14 @@ bool HomeChoice::fits_when_empty(const View& view, JobId job) const {
         .has_value();
   }
   std::int64_t gpus = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
     if (task == 1 && view.jobs.limits == nullptr) {
-      gpus += homes_.gpus_of_type(type);
+      gpus += homes_.nodes().gpus_of_type(type);
       continue;
     }
-    for (NodeId node : homes_.of_type(type)) {
-      const Homes::Node& books = homes_.node(node);
+    for (NodeId node : homes_.nodes().of_type(type)) {
+      const NodeBooks::Node& books = homes_.nodes()[node];
       if (!books.is_down) gpus += usable_of(view, job, node, books.gpus);
     }
   }
@@ -119,7 +119,7 @@ double speed_on(const View& view, JobId job, GpuTypeId type) {
 
 // Fills types_ with the types on which the job can run, best first.
 void HomeChoice::order_types(const View& view, JobId job) {
-  const std::size_t types = homes_.types();
+  const std::size_t types = homes_.nodes().types();
   types_.clear();
   scores_.assign(types, 0);
   for (GpuTypeId type : ids<GpuTypeId>(types)) {
@@ -141,7 +141,7 @@ double HomeChoice::score(const View& view, JobId job, GpuTypeId type) {
   const UserId user = view.jobs.user[job];
   const std::uint32_t gpus = view.jobs.gpus[job];
   const double due = accounts_.due().traded(user, type);
-  const auto kept = static_cast<double>(accounts_.due().kept(user, type));
+  const auto kept = static_cast<double>(accounts_.due().kept().gpus(user, type));
   if (due - kept >= gpus / 2.0) return kFirst + speed_on(view, job, type);
   if (!find_spare(view, job, type).is_none()) return kSecond + speed_on(view, job, type);
   return due / (kept + gpus);
@@ -151,11 +151,11 @@ double HomeChoice::score(const View& view, JobId job, GpuTypeId type) {
 
 NodeId HomeChoice::find_node(const View& view, JobId job, GpuTypeId type) {
   const std::uint32_t gpus = view.jobs.gpus[job];
-  const NodeId spare = homes_.spare(type, gpus);
+  const NodeId spare = homes_.nodes().spare(type, gpus);
   if (!spare.is_none() && usable_of(view, job, spare, gpus) == gpus) return spare;
   list_least_loaded(view, job, type);
   const UserId user = view.jobs.user[job];
-  const std::int64_t alike = 1 + accounts_.due().kept(user, type) / gpus;
+  const std::int64_t alike = 1 + accounts_.due().kept().gpus(user, type) / gpus;
   const double due =
       std::min<double>(gpus, accounts_.due().traded(user, type) / static_cast<double>(alike));
   NodeId best;
@@ -175,9 +175,10 @@ void HomeChoice::list_least_loaded(const View& view, JobId job, GpuTypeId type) 
   constexpr std::size_t kLooks = 8;
   const std::uint32_t gpus = view.jobs.gpus[job];
   candidates_.clear();
-  homes_.by_load(type).rising(ahead_, [&](const auto& entry) {
+  homes_.nodes().by_load(type).rising(ahead_, [&](const auto& entry) {
     const NodeId node = entry.id;
-    const bool has_room = homes_.has_room(node, gpus) && usable_of(view, job, node, gpus) == gpus;
+    const bool has_room =
+        homes_.nodes().has_room(node, gpus) && usable_of(view, job, node, gpus) == gpus;
     if (has_room) candidates_.push_back({entry.key, node});
     return candidates_.size() < kLooks;
   });
@@ -188,7 +189,7 @@ Home HomeChoice::find_spare(const View& view, JobId job, GpuTypeId type) {
     if (!take_close(view, job, type_bit(type), true)) return {};
     return {.slices = slices_};
   }
-  const NodeId node = homes_.spare(type, view.jobs.gpus[job]);
+  const NodeId node = homes_.nodes().spare(type, view.jobs.gpus[job]);
   if (node.is_none() || !fits_when_idle(view, job, node)) return {};
   return {.node = node};
 }
@@ -197,12 +198,12 @@ Home HomeChoice::find_spare(const View& view, JobId job, GpuTypeId type) {
 
 Home HomeChoice::find_slices(const View& view, JobId job, TypeMask types) {
   if (!take_close(view, job, types, false)) return {};
-  if (const Homes::Spread* alike = find_alike(view, job, types)) slices_ = alike->slices;
+  if (const SpreadJob* alike = find_alike(view, job, types)) slices_ = alike->slices;
   return {.slices = slices_};
 }
 
 double HomeChoice::busy_time(NodeId node) const {
-  return homes_.node(node).load + homes_.spread_time(node);
+  return homes_.nodes()[node].load + homes_.spread_time(node);
 }
 
 // Takes GPUs as near each other as the job asks; false if there are not enough.
@@ -218,7 +219,7 @@ bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, bo
   candidates_.clear();
   for (std::uint32_t row = range.begin; row < range.end; ++row) {
     const NodeId node(row);
-    if (homes_.node(node).is_down) continue;
+    if (homes_.nodes()[node].is_down) continue;
     if ((types & type_bit(view.cluster.node_type[node])) == 0) continue;
     candidates_.push_back({busy_time(node), node});
   }
@@ -227,11 +228,11 @@ bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, bo
   busiest_ = 0;
   std::uint32_t left = view.jobs.gpus[job];
   for (const Ranked& candidate : candidates_) {
-    const Homes::Node& books = homes_.node(candidate.node);
+    const NodeBooks::Node& books = homes_.nodes()[candidate.node];
     const std::uint32_t gpus = only_spare ? books.spare() : books.gpus;
     const std::uint32_t whole = usable_of(view, job, candidate.node, gpus);
     const std::uint32_t take = std::min(left, whole);
-    if (take == 0 || !homes_.has_room(candidate.node, take)) continue;
+    if (take == 0 || !homes_.nodes().has_room(candidate.node, take)) continue;
     slices_.push_back({candidate.node, static_cast<std::uint16_t>(take)});
     busiest_ = std::max(busiest_, candidate.key);
     left -= take;
@@ -242,15 +243,15 @@ bool HomeChoice::take_least_busy(const View& view, JobId job, TypeMask types, bo
 
 // Returns another job of its size on nodes that would do for it and have hardly more load than
 // slices_.
-const Homes::Spread* HomeChoice::find_alike(const View& view, JobId job, TypeMask types) const {
+const SpreadJob* HomeChoice::find_alike(const View& view, JobId job, TypeMask types) const {
   constexpr double kHardlyMore = 0.25;
   const std::uint32_t task = view.jobs.task_gpus[job];
-  for (const Homes::Spread& other : homes_.spreads()) {
+  for (const SpreadJob& other : homes_.spreads()) {
     if (other.client.gpus != view.jobs.gpus[job] || other.client.job == job) continue;
     if (!within(view.cluster, view.jobs.closeness[job].required, other.slices)) continue;
     const bool is_good = std::ranges::all_of(other.slices, [&](Slice slice) {
       return (types & type_bit(view.cluster.node_type[slice.node])) != 0 &&
-             slice.gpus % task == 0 && homes_.has_room(slice.node, slice.gpus) &&
+             slice.gpus % task == 0 && homes_.nodes().has_room(slice.node, slice.gpus) &&
              usable_of(view, job, slice.node, slice.gpus) == slice.gpus &&
              busy_time(slice.node) <= busiest_ + kHardlyMore;
     });

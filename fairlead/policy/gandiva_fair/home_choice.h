@@ -58,7 +58,7 @@ class HomeChoice {
   bool take_close(const View& view, JobId job, TypeMask types, bool only_spare);
   bool take_least_busy(const View& view, JobId job, TypeMask types, bool only_spare,
                        NodeRange range);
-  const Homes::Spread* find_alike(const View& view, JobId job, TypeMask types) const;
+  const SpreadJob* find_alike(const View& view, JobId job, TypeMask types) const;
   double busy_time(NodeId node) const;
 
   const Homes& homes_;

@@ -64,7 +64,7 @@ TEST(HomeChoice, KnowsWhatWouldFitOnNodesThatAreUp) {
   EXPECT_TRUE(town.choice.fits_when_empty(town.view(), eight));
   EXPECT_TRUE(town.choice.fits_when_empty(town.view(), tasks));
   EXPECT_FALSE(town.choice.fits_when_empty(town.view(), three)) << "two tasks of three at most";
-  town.homes.resize(town.view(), NodeId(1), 0);
+  town.homes.resize(NodeId(1), 0);
   EXPECT_FALSE(town.choice.fits_when_empty(town.view(), eight));
 }
 

@@ -3,91 +3,33 @@
 #include <algorithm>
 
 namespace fairlead {
-namespace {
-
-using ByLoad = IdVector<GpuTypeId, IndexedHeap<double, NodeId>>;
-
-void set_load(ByLoad& by_load, NodeId node, Homes::Node& books, double load) {
-  if (load == books.load) return;
-  books.load = load;
-  by_load[books.type].set(node, load);
-}
-
-}  // namespace
-
-// --- Nodes ------------------------------------------------------------------------------------
 
 void Homes::begin(const View& view, const Plan& plan) {
   now_ = view.now;
   const std::size_t types = view.cluster.type_names.size();
   kept_.grow(view.users.size() * types);
   if (residences_.size() < view.jobs.size()) residences_.resize(view.jobs.size());
-  if (spare_ && nodes_.size() == view.cluster.nodes()) return;
-  nodes_of_type_.resize(types);
-  by_load_.resize(types);
-  type_gpus_.resize(types);
-  // State that follows from the cluster and the nodes' states, which may have been loaded.
-  if (!spare_) {
-    spare_.emplace(view.cluster);
-    for (NodeId node : ids<NodeId>(nodes_.size())) enter_node(view, node);
+  if (!nodes_.begin(view.cluster, plan.free())) return;
+  for (GpuTypeId type : ids<GpuTypeId>(types)) {
+    accounts_.set_capacity(type, nodes_.gpus_of_type(type));
   }
-  slot_.resize(view.cluster.nodes());
-  is_touched_.resize(view.cluster.nodes());
-  while (nodes_.size() < view.cluster.nodes()) {
-    if (!spare_->has(NodeId(nodes_.size()))) spare_->add_node();
-    const NodeId node = nodes_.push_back({});
-    const std::uint32_t gpus = plan.free().capacity(node);
-    nodes_[node].gpus = gpus > 0 ? gpus : view.cluster.node_gpus[node];
-    nodes_[node].is_down = gpus == 0;
-    enter_node(view, node);
-  }
-  for (GpuTypeId type : ids<GpuTypeId>(types)) accounts_.set_capacity(type, type_gpus_[type]);
 }
 
-void Homes::enter_node(const View& view, NodeId node) {
-  Node& books = nodes_[node];
-  const GpuTypeId type = view.cluster.node_type[node];
-  nodes_of_type_[type].push_back(node);
-  books.type = type;
-  by_load_[type].set(node, books.load);
-  spare_->set_gpus(node, books.usable());
-  if (books.is_down) return;
-  if (books.wanted > 0) spare_->take(node, std::min(books.wanted, books.gpus));
-  type_gpus_[type] += books.gpus;
+void Homes::resize(NodeId node, std::uint32_t gpus) {
+  nodes_.resize(node, gpus);
+  const GpuTypeId type = nodes_[node].type;
+  accounts_.set_capacity(type, nodes_.gpus_of_type(type));
 }
 
-void Homes::resize(const View& view, NodeId node, std::uint32_t gpus) {
-  Node& books = nodes_[node];
-  FL_CHECK(books.wanted == 0, "node {} keeps jobs and gets other GPUs", node.row());
-  const GpuTypeId type = view.cluster.node_type[node];
-  const std::uint32_t before = books.usable();
-  spare_->set_gpus(node, gpus);
-  books.is_down = gpus == 0;
-  if (gpus > 0) books.gpus = gpus;
-  type_gpus_[type] += std::int64_t{gpus} - before;
-  accounts_.set_capacity(type, type_gpus_[type]);
-}
-
-bool Homes::has_room(NodeId node, std::uint32_t gpus, std::uint32_t less) const {
-  const Node& books = nodes_[node];
-  return gpus <= books.usable() &&
-         books.wanted - less + gpus <= options_.node_jobs_per_gpu_max * books.gpus;
-}
+// --- The needs of a node ----------------------------------------------------------------------
 
 void Homes::list_jobs(NodeId node, std::vector<JobId>& jobs) const {
   jobs = nodes_[node].spreads;
   for (const StrideClient& client : nodes_[node].queue) jobs.push_back(client.job);
 }
 
-// --- What is asked of a node ------------------------------------------------------------------
-
-Need Homes::Spread::need_on(NodeId node) const {
-  const auto slice = std::ranges::find(slices, node, &Slice::node);
-  return {slice->gpus, std::min(1.0, client.tickets / client.gpus)};
-}
-
 Tiling Homes::tiling(NodeId node, JobId without) const {
-  const Node& books = nodes_[node];
+  const NodeBooks::Node& books = nodes_[node];
   Tiling tiling(books.gpus);
   for (const StrideClient& client : books.queue) {
     if (client.job != without) tiling.add(need_of(client));
@@ -131,36 +73,22 @@ double Homes::tickets_of(const View& view, JobId job) const {
 }
 
 void Homes::settle_on_node(const View& view, JobId job, NodeId node, double lead) {
-  Node& books = nodes_[node];
   residences_[job].node = node;
   keep(view, job, view.cluster.node_type[node]);
   StrideClient client = new_client(view, job);
-  client.pass = (books.queue.empty() ? clock() : mean_pass(books.queue)) + lead;
-  books.queue.push_back(client);
-  want(node, client.gpus);
-  set_load(by_load_, node, books,
-           books.load + std::min<double>(client.gpus, client.tickets) / books.gpus);
-  touch(node);
+  const std::vector<StrideClient>& queue = nodes_[node].queue;
+  client.pass = (queue.empty() ? clock() : mean_pass(queue)) + lead;
+  if (nodes_.add(node, client)) begin_turns(node);
 }
 
 void Homes::spread_out(const View& view, JobId job, std::span<const Slice> slices) {
-  residences_[job].spread = static_cast<std::uint32_t>(spreads_.size());
   keep(view, job, view.cluster.node_type[slices.front().node]);
-  Spread spread;
-  spread.slices.assign(slices.begin(), slices.end());
-  spread.client = new_client(view, job);
-  spread.client.pass = clock();
-  const StrideClient client = spread.client;
-  spreads_.push_back(std::move(spread));
-  ++spread_waits_;
-  for (Slice slice : spreads_.back().slices) {
-    Node& books = nodes_[slice.node];
-    books.spreads.push_back(job);
-    want(slice.node, slice.gpus);
-    set_load(
-        by_load_, slice.node, books,
-        books.load + std::min<double>(1, client.tickets / client.gpus) * slice.gpus / books.gpus);
-    touch(slice.node);
+  StrideClient client = new_client(view, job);
+  client.pass = clock();
+  residences_[job].spread = spreads_.add({client, {slices.begin(), slices.end()}});
+  const double time = std::min<double>(1, client.tickets / client.gpus);
+  for (Slice slice : spread(job).slices) {
+    if (nodes_.add_slice(slice, job, time)) begin_turns(slice.node);
   }
 }
 
@@ -172,37 +100,19 @@ void Homes::move_out(const View& view, JobId job) {
   accounts_.drop(user, residence.type, view.jobs.gpus[job]);
   kept_.erase(list(user, residence.type), job);
   if (residence.is_spread()) {
-    leave_spread(job);
+    leave_slices(job);
   } else {
-    leave_node(job, residence.node);
+    nodes_.remove(residence.node, job);
   }
   residence.node = NodeId();
   residence.type = GpuTypeId();
 }
 
-void Homes::leave_node(JobId job, NodeId node) {
-  Node& books = nodes_[node];
-  const auto at = std::ranges::find(books.queue, job, &StrideClient::job);
-  FL_CHECK(at != books.queue.end(), "job {} is not on its node", job.row());
-  const StrideClient client = *at;
-  books.queue.erase(at);
-  want(node, -std::int64_t{client.gpus});
-  set_load(by_load_, node, books,
-           books.load - std::min<double>(client.gpus, client.tickets) / books.gpus);
-  touch(node);
-}
-
-void Homes::leave_spread(JobId job) {
+void Homes::leave_slices(JobId job) {
   Residence& residence = residences_[job];
-  for (Slice slice : spreads_[residence.spread].slices) {
-    std::erase(nodes_[slice.node].spreads, job);
-    want(slice.node, -std::int64_t{slice.gpus});
-    touch(slice.node);
-  }
-  if (!residence.runs) --spread_waits_;
-  std::swap(spreads_[residence.spread], spreads_.back());
-  residences_[spreads_[residence.spread].client.job].spread = residence.spread;
-  spreads_.pop_back();
+  for (Slice slice : spread(job).slices) nodes_.remove_slice(slice, job);
+  const JobId moved = spreads_.remove(residence.spread, residence.runs);
+  residences_[moved].spread = residence.spread;
   residence.spread = Residence::kNotSpread;
 }
 
@@ -223,69 +133,30 @@ void Homes::set_runs(const View& view, JobId job, bool runs) {
   Residence& residence = residences_[job];
   residence.runs = runs;
   residence.since = view.now;
-  if (residence.is_spread()) spread_waits_ += runs ? -1U : 1U;
+  if (residence.is_spread()) spreads_.count_gpus(runs);
   const std::int64_t gpus = view.jobs.gpus[job];
   accounts_.add_allocated(view.now, view.jobs.user[job], of(job).type, runs ? gpus : -gpus);
 }
 
-// --- The books of a node ----------------------------------------------------------------------
-
-// Adds (negative: subtracts) GPUs that the node's jobs need.
-void Homes::want(NodeId node, std::int64_t gpus) {
-  Node& books = nodes_[node];
-  const std::uint32_t has = books.gpus;
-  const std::uint32_t before = std::min(books.wanted, has);
-  books.wanted = static_cast<std::uint32_t>(books.wanted + gpus);
-  const std::uint32_t after = std::min(books.wanted, has);
-  if (after > before) spare_->take(node, after - before);
-  if (after < before) spare_->give(node, before - after);
-  if (books.is_contended != (books.wanted > has)) set_contended(node, !books.is_contended);
-}
-
-void Homes::set_contended(NodeId node, bool is_contended) {
-  nodes_[node].is_contended = is_contended;
-  if (is_contended) {
-    slot_[node] = static_cast<std::uint32_t>(contended_.size());
-    contended_.push_back(node);
-    return begin_turns(nodes_[node]);
-  }
-  const std::uint32_t slot = slot_[node];
-  contended_[slot] = contended_.back();
-  slot_[contended_[slot]] = slot;
-  contended_.pop_back();
-}
+// --- Passes and tickets -----------------------------------------------------------------------
 
 // All were served alike until now, so they start alike, and owe nothing.
-void Homes::begin_turns(Node& books) {
-  for (StrideClient& client : books.queue) {
+void Homes::begin_turns(NodeId node) {
+  for (StrideClient& client : nodes_.queue(node)) {
     client.pass = clock();
     residences_[client.job].since = now_;
   }
 }
 
-void Homes::touch(NodeId node) {
-  if (is_touched_[node] != 0) return;
-  is_touched_[node] = 1;
-  touched_.push_back(node);
-}
-
-void Homes::forget_touched() {
-  for (NodeId node : touched_) is_touched_[node] = 0;
-  touched_.clear();
-}
-
-// --- Passes and tickets -----------------------------------------------------------------------
-
 double Homes::quanta_since(JobId job) const {
-  return static_cast<double>((now_ - residences_[job].since).ms) /
-         static_cast<double>(options_.quantum.ms);
+  return static_cast<double>((now_ - residences_[job].since).ms) / static_cast<double>(quantum_.ms);
 }
 
 void Homes::charge() {
-  for (NodeId node : contended_) {
-    for (StrideClient& client : nodes_[node].queue) pay(client);
+  for (NodeId node : nodes_.contended()) {
+    for (StrideClient& client : nodes_.queue(node)) pay(client);
   }
-  for (Spread& spread : spreads_) pay(spread.client);
+  for (std::uint32_t row = 0; row < spreads_.size(); ++row) pay(spreads_.client(row));
 }
 
 void Homes::pay(StrideClient& client) {
@@ -296,10 +167,10 @@ void Homes::pay(StrideClient& client) {
 }
 
 void Homes::refresh(const View& view, NodeId node) {
-  Node& books = nodes_[node];
+  const NodeBooks::Node& books = nodes_[node];
   const double mean = mean_pass(books.queue);
   double due = 0;
-  for (StrideClient& client : books.queue) {
+  for (StrideClient& client : nodes_.queue(node)) {
     set_tickets(client, tickets_of(view, client.job), mean);
     due += std::min<double>(client.gpus, client.tickets);
   }
@@ -307,13 +178,36 @@ void Homes::refresh(const View& view, NodeId node) {
     const Need need = spread(job).need_on(node);
     due += need.gpus * need.time;
   }
-  set_load(by_load_, node, books, due / books.gpus);
+  nodes_.set_load(node, due / books.gpus);
 }
 
 void Homes::refresh(const View& view) {
-  for (NodeId node : contended_) refresh(view, node);
-  for (Spread& spread : spreads_) {
-    set_tickets(spread.client, tickets_of(view, spread.client.job), clock());
+  for (NodeId node : nodes_.contended()) refresh(view, node);
+  for (std::uint32_t row = 0; row < spreads_.size(); ++row) {
+    StrideClient& client = spreads_.client(row);
+    set_tickets(client, tickets_of(view, client.job), clock());
+  }
+}
+
+// --- Saving and loading -----------------------------------------------------------------------
+
+void Homes::fields(Archive& archive) {
+  archive(next_order_, nodes_, spreads_);
+  archive_residences(archive);
+}
+
+void Homes::archive_residences(Archive& archive) {
+  const Entitlements& due = accounts_.due();
+  const std::size_t lists = due.users() * due.types();
+  if (archive.reads()) kept_ = JobLists(lists);
+  for (std::size_t list = 0; list < lists && archive.ok(); ++list) {
+    archive.ids(kept_.jobs(list), [&](JobId job) {
+      Residence& residence = residences_.grow_to(job);
+      archive(residence);
+      if (!archive.reads()) return;
+      kept_.push_back(list, job);
+      if (residence.is_spread() && !residence.runs) spreads_.count_gpus(false);
+    });
   }
 }
 

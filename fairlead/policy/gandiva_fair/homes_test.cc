@@ -14,15 +14,15 @@ const GpuTypeId kV100(0);
 TEST(Homes, CountWhatIsWantedAndWhatIsToSpare) {
   Town town("2xV100:4", {1});
   const JobId job = town.keep(kAnn, 3, 0);
-  EXPECT_EQ(town.homes.node(NodeId(0)).wanted, 3U);
-  EXPECT_EQ(town.homes.spare(kV100, 1), NodeId(0)) << "the tightest";
-  EXPECT_EQ(town.homes.spare(kV100, 2), NodeId(1));
+  EXPECT_EQ(town.homes.nodes()[NodeId(0)].wanted, 3U);
+  EXPECT_EQ(town.homes.nodes().spare(kV100, 1), NodeId(0)) << "the tightest";
+  EXPECT_EQ(town.homes.nodes().spare(kV100, 2), NodeId(1));
   EXPECT_EQ(town.homes.first_kept(kAnn, kV100), job);
-  EXPECT_EQ(town.accounts.due().kept(kAnn), 3);
+  EXPECT_EQ(town.accounts.due().kept().gpus(kAnn), 3);
   town.homes.move_out(town.view(), job);
   EXPECT_FALSE(town.homes.is_kept(job));
-  EXPECT_EQ(town.homes.spare(kV100, 4), NodeId(0));
-  EXPECT_EQ(town.accounts.due().kept(kAnn), 0);
+  EXPECT_EQ(town.homes.nodes().spare(kV100, 4), NodeId(0));
+  EXPECT_EQ(town.accounts.due().kept().gpus(kAnn), 0);
 }
 
 TEST(Homes, ANodeIsContendedOnceItsJobsWantMoreThanItHas) {
@@ -30,8 +30,8 @@ TEST(Homes, ANodeIsContendedOnceItsJobsWantMoreThanItHas) {
   town.keep(kAnn, 4, 0);
   EXPECT_FALSE(town.homes.is_contended());
   const JobId second = town.keep(kAnn, 1, 0);
-  ASSERT_EQ(town.homes.contended().size(), 1U);
-  EXPECT_EQ(town.homes.contended()[0], NodeId(0));
+  ASSERT_EQ(town.homes.nodes().contended().size(), 1U);
+  EXPECT_EQ(town.homes.nodes().contended()[0], NodeId(0));
   town.homes.move_out(town.view(), second);
   EXPECT_FALSE(town.homes.is_contended());
 }
@@ -92,16 +92,16 @@ TEST(Homes, AJobThatMovesKeepsWhatItIsAheadAndHowLongItWaited) {
 TEST(Homes, ASpreadJobCountsOnEachOfItsNodes) {
   Town town("2xV100:4", {1, 1});
   const JobId large = town.spread(kAnn, {{NodeId(0), 4}, {NodeId(1), 2}});
-  EXPECT_TRUE(town.homes.spread_waits());
-  EXPECT_EQ(town.homes.node(NodeId(0)).wanted, 4U);
-  EXPECT_EQ(town.homes.node(NodeId(1)).wanted, 2U);
+  EXPECT_TRUE(town.homes.spreads().wait());
+  EXPECT_EQ(town.homes.nodes()[NodeId(0)].wanted, 4U);
+  EXPECT_EQ(town.homes.nodes()[NodeId(1)].wanted, 2U);
   town.keep(kBen, 8, 0);
   town.update();
   // Four of the eight GPUs each: the gang of six is due two thirds of the time.
   EXPECT_DOUBLE_EQ(town.homes.spread_time(NodeId(1)), 4.0 / 6);
   EXPECT_EQ(town.homes.spread(large).need_on(NodeId(1)).gpus, 2U);
   town.run(large);
-  EXPECT_FALSE(town.homes.spread_waits());
+  EXPECT_FALSE(town.homes.spreads().wait());
 }
 
 TEST(Homes, ASpreadJobThatLeavesLeavesTheOthersInTheirRows) {
@@ -110,39 +110,21 @@ TEST(Homes, ASpreadJobThatLeavesLeavesTheOthersInTheirRows) {
   const JobId last = town.spread(kAnn, {{NodeId(1), 4}, {NodeId(2), 4}});
   town.homes.move_out(town.view(), first);
   EXPECT_EQ(town.homes.spread(last).client.job, last);
-  EXPECT_EQ(town.homes.node(NodeId(0)).wanted, 0U);
-  EXPECT_FALSE(town.homes.node(NodeId(1)).is_contended);
+  EXPECT_EQ(town.homes.nodes()[NodeId(0)].wanted, 0U);
+  EXPECT_FALSE(town.homes.nodes()[NodeId(1)].is_contended);
   town.run(last);
-  EXPECT_FALSE(town.homes.spread_waits());
-}
-
-TEST(Homes, ANodeThatIsDownHasNoRoomAndNothingToSpare) {
-  Town town("1xV100:4", {1});
-  town.homes.resize(town.view(), NodeId(0), 0);
-  EXPECT_FALSE(town.homes.has_room(NodeId(0), 1));
-  EXPECT_TRUE(town.homes.spare(kV100, 1).is_none());
-  EXPECT_EQ(town.homes.gpus_of_type(kV100), 0);
-  town.homes.resize(town.view(), NodeId(0), 3);  // one is lost
-  EXPECT_EQ(town.homes.spare(kV100, 3), NodeId(0));
-  EXPECT_EQ(town.homes.gpus_of_type(kV100), 3);
-}
-
-TEST(Homes, ANodeKeepsSoManyGpusWorthOfJobsAndNoMore) {
-  Town town("1xV100:4", {1}, 1);
-  for (int i = 0; i < 7; ++i) town.keep(kAnn, 1, 0);
-  EXPECT_TRUE(town.homes.has_room(NodeId(0), 1));
-  EXPECT_FALSE(town.homes.has_room(NodeId(0), 2));
+  EXPECT_FALSE(town.homes.spreads().wait());
 }
 
 TEST(Homes, SayWhichNodesWereTouched) {
   Town town("3xV100:4", {1});
   const JobId job = town.keep(kAnn, 1, 2);
   town.keep(kAnn, 1, 2);
-  ASSERT_EQ(town.homes.touched().size(), 1U);
+  ASSERT_EQ(town.homes.nodes().touched().size(), 1U);
   town.homes.forget_touched();
-  EXPECT_TRUE(town.homes.touched().empty());
+  EXPECT_TRUE(town.homes.nodes().touched().empty());
   town.homes.move(town.view(), job, {.node = NodeId(0)});
-  EXPECT_EQ(town.homes.touched().size(), 2U);
+  EXPECT_EQ(town.homes.nodes().touched().size(), 2U);
 }
 
 // The state of homes that is visible to a test.
@@ -154,14 +136,14 @@ std::vector<double> figures_of(const Town& town, const Homes& homes) {
       figures.push_back(row);
     figures.insert(figures.end(), {home.runs ? 1.0 : 0.0, static_cast<double>(home.since.ms)});
   }
-  for (NodeId node : ids<NodeId>(homes.nodes())) {
+  for (NodeId node : ids<NodeId>(homes.nodes().size())) {
     figures.insert(figures.end(),
-                   {homes.node(node).load, homes.spread_time(node), homes.tiling(node).unserved(),
-                    mean_pass(homes.node(node).queue)});
+                   {homes.nodes()[node].load, homes.spread_time(node),
+                    homes.tiling(node).unserved(), mean_pass(homes.nodes()[node].queue)});
   }
-  for (NodeId node : homes.contended()) figures.push_back(node.row());
-  figures.push_back(homes.spare(kV100, 1).row());
-  figures.push_back(homes.spread_waits() ? 1 : 0);
+  for (NodeId node : homes.nodes().contended()) figures.push_back(node.row());
+  figures.push_back(homes.nodes().spare(kV100, 1).row());
+  figures.push_back(homes.spreads().wait() ? 1 : 0);
   return figures;
 }
 

@@ -23,10 +23,10 @@
 
 #include "fairlead/base/archive.h"
 #include "fairlead/base/units.h"
+#include "fairlead/policy/gandiva_fair/by_user_and_type.h"
 #include "fairlead/policy/gandiva_fair/entitlements.h"
 
 #include <cstdint>
-#include <vector>
 
 namespace fairlead {
 
@@ -59,7 +59,7 @@ class Ledger {
   // Returns the GPU-milliseconds that the user is behind; negative: ahead.
   double debt(UserId user) const { return accounts_[user].debt; }
   // Returns the GPU-milliseconds of the type that the user is behind its share.
-  double debt(UserId user, GpuTypeId type) const { return part(user, type).debt; }
+  double debt(UserId user, GpuTypeId type) const { return parts_(user, type).debt; }
   // Returns the factor, 1/2 to 2, on the user's part of each type that pays its debt.
   double correction(UserId user) const { return accounts_[user].correction; }
   // Returns the GPUs of all types that the user has.
@@ -82,19 +82,14 @@ class Ledger {
     void fields(Archive& archive) { archive(allocated, debt); }
   };
 
-  Part& part(UserId user, GpuTypeId type) { return parts_[user.row() * types_ + type.row()]; }
-  const Part& part(UserId user, GpuTypeId type) const {
-    return parts_[user.row() * types_ + type.row()];
-  }
   void settle(const Entitlements& due, UserId user, Time now);
   void forgive_idle_time(const Entitlements& due);
   void bound(const Entitlements& due, UserId user);
   double correction_for(const Account& account, double due, double gang) const;
 
   const LedgerOptions options_;
-  std::size_t types_ = 0;
   IdVector<UserId, Account> accounts_;
-  std::vector<Part> parts_;  // user by user
+  ByUserAndType<Part> parts_;
 };
 
 }  // namespace fairlead

@@ -8,15 +8,15 @@ namespace fairlead {
 
 void Matching::match(const View& view, const CarryOut& carry_out) {
   constexpr int kMovesOfUser = 4;
-  if (homes_.types() < 2) return;
-  for (UserId user : accounts_.due().active()) {
+  if (homes_.nodes().types() < 2) return;
+  for (UserId user : accounts_.due().demand().active()) {
     for (int moves = 0; moves < kMovesOfUser; ++moves) {
       const Move move = best_match(view, user);
       if (move.is_none()) break;
       carry_out(move);
     }
   }
-  for (UserId user : accounts_.due().active()) {
+  for (UserId user : accounts_.due().demand().active()) {
     const Move move = to_spare(view, user);
     if (!move.is_none()) carry_out(move);
   }
@@ -28,11 +28,11 @@ void Matching::match(const View& view, const CarryOut& carry_out) {
 Move Matching::best_match(const View& view, UserId user) {
   constexpr double kWorthALook = 0.5;  // GPUs
   Candidate best;
-  for (GpuTypeId to : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId to : ids<GpuTypeId>(homes_.nodes().types())) {
     const double due = accounts_.due().traded(user, to);
-    const auto kept = static_cast<double>(accounts_.due().kept(user, to));
+    const auto kept = static_cast<double>(accounts_.due().kept().gpus(user, to));
     if ((1 + spare(user)) * due - kept < kWorthALook) continue;
-    for (GpuTypeId from : ids<GpuTypeId>(homes_.types())) {
+    for (GpuTypeId from : ids<GpuTypeId>(homes_.nodes().types())) {
       if (from != to) improve(view, user, from, to, best);
     }
   }
@@ -75,7 +75,7 @@ double Matching::gain_of(const View& view, JobId job, GpuTypeId to) const {
 double Matching::spare(UserId user) const {
   const double due = accounts_.due().due(user);
   if (due <= 0) return 1;
-  return std::clamp(static_cast<double>(accounts_.due().demand(user)) / due - 1, 0.0, 1.0);
+  return std::clamp(static_cast<double>(accounts_.due().demand().of(user)) / due - 1, 0.0, 1.0);
 }
 
 // Returns the value of the user's jobs on the type with `more` GPUs of them there: the usable
@@ -83,7 +83,7 @@ double Matching::spare(UserId user) const {
 // better.
 double Matching::usable(UserId user, GpuTypeId type, std::int64_t more) const {
   constexpr double kSpareWorth = 0.25;
-  const auto kept = static_cast<double>(accounts_.due().kept(user, type) + more);
+  const auto kept = static_cast<double>(accounts_.due().kept().gpus(user, type) + more);
   const double due = accounts_.due().traded(user, type);
   return std::min(kept, due) + kSpareWorth * std::clamp(kept - due, 0.0, spare(user) * due);
 }
@@ -92,7 +92,7 @@ double Matching::usable(UserId user, GpuTypeId type, std::int64_t more) const {
 
 Move Matching::to_spare(const View& view, UserId user) {
   constexpr int kLooks = 8;  // jobs of one type
-  for (GpuTypeId from : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId from : ids<GpuTypeId>(homes_.nodes().types())) {
     JobId job = homes_.first_kept(user, from);
     for (int looks = 0; looks < kLooks && !job.is_none(); ++looks, job = homes_.next_kept(job)) {
       const Home home = find_spare(view, job);
@@ -113,7 +113,7 @@ Home Matching::find_spare(const View& view, JobId job) {
       runs_always(job) ? 1
                        : accounts_.due().of_job(view.jobs.user[job], residence.type, gpus) / gpus;
   const double here = std::min(1.0, fraction) * speed_on(view, job, residence.type);
-  for (GpuTypeId to : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId to : ids<GpuTypeId>(homes_.nodes().types())) {
     if (to == residence.type || (view.jobs.types[job] & type_bit(to)) == 0) continue;
     if (view.speed.is_tried(job, to) && speed_on(view, job, to) < kWorthAMove * here) continue;
     const Home home = choice_.find_spare(view, job, to);
@@ -124,7 +124,7 @@ Home Matching::find_spare(const View& view, JobId job) {
 
 // Returns whether all jobs of its home fit there.
 bool Matching::runs_always(JobId job) const {
-  const auto has_room_for_all = [&](NodeId node) { return !homes_.node(node).is_contended; };
+  const auto has_room_for_all = [&](NodeId node) { return !homes_.nodes()[node].is_contended; };
   if (!homes_.of(job).is_spread()) return has_room_for_all(homes_.of(job).node);
   return std::ranges::all_of(homes_.spread(job).slices, has_room_for_all, &Slice::node);
 }

@@ -28,7 +28,9 @@ struct TwoTypes : Town {
       cool_down.on_move(move.job, now);
     });
   }
-  std::int64_t kept(UserId user, GpuTypeId type) const { return accounts.due().kept(user, type); }
+  std::int64_t kept(UserId user, GpuTypeId type) const {
+    return accounts.due().kept().gpus(user, type);
+  }
 
   HomeChoice choice{homes, accounts};
   CoolDown cool_down{seconds(600)};

@@ -166,7 +166,7 @@ struct Town : Books {
   const StrideClient& client(JobId job) const {
     const Homes::Residence& home = homes.of(job);
     if (home.is_spread()) return homes.spread(job).client;
-    return *std::ranges::find(homes.node(home.node).queue, job, &StrideClient::job);
+    return *std::ranges::find(homes.nodes()[home.node].queue, job, &StrideClient::job);
   }
   NodeId node_of(JobId job) const { return homes.of(job).node; }
 

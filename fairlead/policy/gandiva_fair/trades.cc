@@ -8,7 +8,7 @@
 namespace fairlead {
 
 void Trades::trade_if_due(const View& view, Plan& plan) {
-  if (homes_.types() < 2 || view.now < next_) return;
+  if (homes_.nodes().types() < 2 || view.now < next_) return;
   find_speeds(view);
   if (std::ranges::all_of(speeds_, [](double speed) { return speed <= 0; })) return;
   order_types();
@@ -20,9 +20,9 @@ void Trades::trade_if_due(const View& view, Plan& plan) {
 }
 
 void Trades::order_types() {
-  const std::size_t types = homes_.types();
+  const std::size_t types = homes_.nodes().types();
   scores_.assign(types, 0);
-  for (UserId user : accounts_.due().active()) {
+  for (UserId user : accounts_.due().demand().active()) {
     const auto* own = speeds_.data() + user.row() * types;
     const double fastest = *std::max_element(own, own + types);
     for (std::size_t type = 0; type < types && fastest > 0; ++type) {
@@ -36,7 +36,7 @@ void Trades::order_types() {
 }
 
 void Trades::note_trades(std::span<const Trade> trades, Plan& plan) const {
-  const auto active = accounts_.due().active();
+  const auto active = accounts_.due().demand().active();
   for (const Trade& trade : trades) {
     const UserId seller = active[trade.seller];
     const UserId buyer = active[trade.buyer];
@@ -47,9 +47,9 @@ void Trades::note_trades(std::span<const Trade> trades, Plan& plan) const {
 }
 
 void Trades::find_speeds(const View& view) {
-  const std::size_t types = homes_.types();
+  const std::size_t types = homes_.nodes().types();
   speeds_.assign(view.users.size() * types, 0);
-  for (UserId user : accounts_.due().active()) {
+  for (UserId user : accounts_.due().demand().active()) {
     double* const own = speeds_.data() + user.row() * types;
     double gpus = 0;
     for (GpuTypeId type : ids<GpuTypeId>(types)) {
@@ -65,7 +65,7 @@ double Trades::add_speeds(const View& view, JobId job, double* speeds) {
   const std::uint32_t gpus = view.jobs.gpus[job];
   const Tier tier = view.speed.best_tier(gpus);
   scores_.clear();
-  for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+  for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     const auto rate = view.speed.rate(job, type, gpus, tier);
     if (!rate) return 0;
     scores_.push_back(rate->value());

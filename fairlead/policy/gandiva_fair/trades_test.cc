@@ -70,15 +70,15 @@ TEST(Trades, WithoutThemTypesAreOrderedAllTheSame) {
   const JobId many = town.keep(kBen, 4, 0);
   town.keep(kBen, 4, 1);
   town.accounts.update(town.now);
-  ASSERT_EQ(town.accounts.due().base(kAnn, kFast), 1);
+  ASSERT_EQ(town.accounts.due().base().of(kAnn, kFast), 1);
   for (JobId job : {one, many}) {
     town.learn(job, 0, 1);
     town.learn(job, 1, 2);
   }
   Trades trades({.trade = false, .interval = seconds(600)}, town.homes, town.accounts);
   trades.trade_if_due(town.view(), town.plan);
-  EXPECT_EQ(town.accounts.due().base(kAnn, kFast), 0);
-  EXPECT_EQ(town.accounts.due().base(kAnn, kSlow), 1);
+  EXPECT_EQ(town.accounts.due().base().of(kAnn, kFast), 0);
+  EXPECT_EQ(town.accounts.due().base().of(kAnn, kSlow), 1);
 }
 
 }  // namespace

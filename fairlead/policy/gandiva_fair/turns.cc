@@ -6,7 +6,7 @@
 namespace fairlead {
 
 void Turns::begin() {
-  left_.resize(homes_.nodes());
+  left_.resize(homes_.nodes().size());
   if (by_weight()) weights_.begin();
 }
 
@@ -14,14 +14,14 @@ void Turns::begin() {
 
 void Turns::choose_spreads(const View& view) {
   order_.clear();
-  for (const Homes::Spread& spread : homes_.spreads()) {
-    for (Slice slice : spread.slices) left_[slice.node] = homes_.node(slice.node).usable();
+  for (const SpreadJob& spread : homes_.spreads()) {
+    for (Slice slice : spread.slices) left_[slice.node] = homes_.nodes()[slice.node].usable();
     order_.push_back(
         {key(view, spread.client), spread.client.order, static_cast<std::uint32_t>(order_.size())});
   }
   std::ranges::sort(order_, {}, [](const Ranked& r) { return std::pair(r.key, r.order); });
   for (const Ranked& ranked : order_) {
-    const Homes::Spread& spread = homes_.spreads()[ranked.row];
+    const SpreadJob& spread = homes_.spreads()[ranked.row];
     homes_.spread_client(ranked.row).chosen = may_run(view, spread);
     if (!spread.client.chosen) continue;
     if (by_weight()) weights_.count_turn(view, spread.client);
@@ -34,26 +34,26 @@ double Turns::key(const View& view, const StrideClient& client) const {
   return by_weight() ? -weights_.urgency(view, client) : client.pass;
 }
 
-bool Turns::may_run(const View& view, const Homes::Spread& spread) {
+bool Turns::may_run(const View& view, const SpreadJob& spread) {
   const bool fits = std::ranges::all_of(
       spread.slices, [&](Slice slice) { return left_[slice.node] >= slice.gpus; });
   return fits && !spread.client.is_blocked &&
          (by_weight() ? outweighs(view, spread) : is_next_in_stride(spread));
 }
 
-bool Turns::is_next_in_stride(const Homes::Spread& spread) const {
+bool Turns::is_next_in_stride(const SpreadJob& spread) const {
   return std::ranges::all_of(spread.slices, [&](Slice slice) {
-    const Homes::Node& books = homes_.node(slice.node);
+    const NodeBooks::Node& books = homes_.nodes()[slice.node];
     return !books.is_contended || books.queue.empty() ||
            spread.client.pass <= mean_pass(books.queue);
   });
 }
 
 // If there is room for both, the own jobs of its nodes lose nothing.
-bool Turns::outweighs(const View& view, const Homes::Spread& spread) {
+bool Turns::outweighs(const View& view, const SpreadJob& spread) {
   double loss = 0;
   for (Slice slice : spread.slices) {
-    if (!homes_.node(slice.node).is_contended) continue;
+    if (!homes_.nodes()[slice.node].is_contended) continue;
     weigh(view, slice.node);
     const std::uint32_t left = left_[slice.node];
     loss += best_.worth(left) - best_.worth(left - slice.gpus);
@@ -64,7 +64,7 @@ bool Turns::outweighs(const View& view, const Homes::Spread& spread) {
 // --- One node ---------------------------------------------------------------------------------
 
 std::uint32_t Turns::left_on(NodeId node) const {
-  const Homes::Node& books = homes_.node(node);
+  const NodeBooks::Node& books = homes_.nodes()[node];
   return books.spreads.empty() ? books.gpus : left_[node];
 }
 
@@ -145,7 +145,7 @@ void Turns::choose_residents(const View& view, NodeId node) {
 // --- Between quanta ---------------------------------------------------------------------------
 
 JobId Turns::next(const View& view, NodeId node, std::uint32_t free) const {
-  const std::vector<StrideClient>& queue = homes_.node(node).queue;
+  const std::vector<StrideClient>& queue = homes_.nodes()[node].queue;
   std::uint64_t taken = 0;
   std::uint64_t pinned = 0;  // GPUs of running jobs that cannot leave them
   for (const StrideClient& client : queue) {

@@ -62,9 +62,9 @@ class Turns {
   bool by_weight() const { return options_.rule == TurnRule::kWeight; }
   std::uint32_t left_on(NodeId node) const;
   double key(const View& view, const StrideClient& client) const;
-  bool may_run(const View& view, const Homes::Spread& spread);
-  bool is_next_in_stride(const Homes::Spread& spread) const;
-  bool outweighs(const View& view, const Homes::Spread& spread);
+  bool may_run(const View& view, const SpreadJob& spread);
+  bool is_next_in_stride(const SpreadJob& spread) const;
+  bool outweighs(const View& view, const SpreadJob& spread);
   void weigh(const View& view, NodeId node);
   double ahead(UserId user, std::uint32_t gpus);
   void choose_by_weight(const View& view, NodeId node);

@@ -24,10 +24,10 @@ struct Rota : Town {
     update();
     turns.begin();
     turns.choose_spreads(view());
-    for (const Homes::Spread& spread : homes.spreads()) stop(spread.client);
-    for (NodeId node : homes.contended()) {
+    for (const SpreadJob& spread : homes.spreads()) stop(spread.client);
+    for (NodeId node : homes.nodes().contended()) {
       turns.choose(view(), node);
-      for (const StrideClient& client : homes.node(node).queue) stop(client);
+      for (const StrideClient& client : homes.nodes()[node].queue) stop(client);
     }
     for (JobId job : ids<JobId>(jobs.size())) {
       if (client(job).chosen) start(job);

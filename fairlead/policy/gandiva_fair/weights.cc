@@ -11,14 +11,15 @@ void Weights::begin() {
   };
   const Ledger& ledger = accounts_.ledger();
   const Entitlements& due = accounts_.due();
-  standings_.resize(due.users() * homes_.types());
-  for (UserId user : due.active()) {
+  standings_.resize(due.users(), homes_.nodes().types());
+  for (UserId user : due.demand().active()) {
     const double lag = turns(ledger.debt(user), due.due(user));
-    for (GpuTypeId type : ids<GpuTypeId>(homes_.types())) {
+    for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
       const double of_type = due.traded(user, type);
-      const double on_type =
-          homes_.types() == 1 ? 0 : std::clamp(turns(ledger.debt(user, type), of_type), -1.0, 1.0);
-      standings_[row(user, type)] = {
+      const double on_type = homes_.nodes().types() == 1
+                                 ? 0
+                                 : std::clamp(turns(ledger.debt(user, type), of_type), -1.0, 1.0);
+      standings_(user, type) = {
           .lag = lag + on_type, .due = std::max(kLeast, of_type), .has_all = due.has_all(user)};
     }
   }
@@ -37,7 +38,7 @@ double Weights::urgency(const View& view, const StrideClient& client, double ahe
   constexpr double kNewcomer = 10;
   constexpr double kLeast = 1e-3;
   const UserId user = view.jobs.user[client.job];
-  const Standing& standing = standings_[row(user, homes_.of(client.job).type)];
+  const Standing& standing = standings_(user, homes_.of(client.job).type);
   double turns = kSlack + standing.lag - (ahead + client.gpus / 2.0) / standing.due;
   if (standing.has_all) turns += kHasAll;
   const bool is_newcomer = ahead == 0 && standing.lag >= 0 &&
@@ -54,7 +55,7 @@ double Weights::weight(const View& view, const StrideClient& client, double ahea
 
 void Weights::count_turn(const View& view, const StrideClient& client) {
   const UserId user = view.jobs.user[client.job];
-  Standing& standing = standings_[row(user, homes_.of(client.job).type)];
+  Standing& standing = standings_(user, homes_.of(client.job).type);
   standing.lag -= client.gpus / standing.due;
 }
 

@@ -30,9 +30,8 @@
 #pragma once
 
 #include "fairlead/policy/gandiva_fair/accounts.h"
+#include "fairlead/policy/gandiva_fair/by_user_and_type.h"
 #include "fairlead/policy/gandiva_fair/homes.h"
-
-#include <vector>
 
 namespace fairlead {
 
@@ -48,7 +47,7 @@ class Weights {
   double urgency(const View& view, const StrideClient& client, double ahead = 0) const;
   double weight(const View& view, const StrideClient& client, double ahead = 0) const;
   // Returns the turns that the user is behind, including its GPUs of the type in this quantum.
-  double lag(UserId user, GpuTypeId type) const { return standings_[row(user, type)].lag; }
+  double lag(UserId user, GpuTypeId type) const { return standings_(user, type).lag; }
   // Counts the job's GPUs in this quantum. It counts at once, so that the next node uses it.
   void count_turn(const View& view, const StrideClient& client);
 
@@ -60,15 +59,12 @@ class Weights {
     bool has_all = false;  // it is due all of its demand, of all types
   };
 
-  std::size_t row(UserId user, GpuTypeId type) const {
-    return user.row() * homes_.types() + type.row();
-  }
   double impatience(const StrideClient& client) const;
 
   const Duration quantum_;
   const Homes& homes_;
   const Accounts& accounts_;
-  std::vector<Standing> standings_;  // standings of users, type by type
+  ByUserAndType<Standing> standings_;
 };
 
 }  // namespace fairlead

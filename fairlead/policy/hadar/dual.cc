@@ -17,19 +17,12 @@ constexpr double kRounding = 1e-9;
 }  // namespace
 
 HadarDual::HadarDual(const Cluster& cluster, const HadarSearch& search)
-    : cluster_(cluster), search_(search), gangs_(cluster, search.mixed) {
+    : cluster_(cluster),
+      search_(search),
+      gangs_(cluster, search.mixed),
+      drafts_(search.beam, cluster.type_names.size()) {
   FL_CHECK(search.beam > 0);
-  drafts_.resize(search.beam);
-  next_drafts_.resize(search.beam);
   key_units_.assign(cluster.type_names.size(), 1);
-  places_.resize(std::size_t{2} * search.beam * key_units_.size());
-  HadarPart** place = places_.data();
-  for (std::vector<Draft>* drafts : {&drafts_, &next_drafts_}) {
-    for (Draft& draft : *drafts) {
-      draft.parts = place;
-      place += key_units_.size();
-    }
-  }
   for (std::size_t type = 1; type < key_units_.size(); ++type) {
     key_units_[type] = key_units_[type - 1] * kKeyFactor;
   }
@@ -39,30 +32,28 @@ void HadarDual::solve(const Round& round) {
   begin(round);
   std::size_t looked_at = 0;
   for (std::size_t index = 0; index < round.bids.size(); ++index) {
-    const auto has_room = [&](const Draft& draft) { return draft.gpus >= smallest_[index]; };
-    if (std::ranges::none_of(std::span(drafts_).first(draft_count_), has_room)) break;
+    const auto has_room = [&](const HadarDraft& draft) { return draft.gpus >= smallest_[index]; };
+    if (std::ranges::none_of(drafts_.all(), has_room)) break;
     // A full beam stays full, because every draft may skip a bid; so drafts left out count as well.
-    is_full_ = is_full_ || draft_count_ == search_.beam;
-    looked_at += (is_full_ ? search_.beam : draft_count_) * cluster_.nodes();
+    is_full_ = is_full_ || drafts_.size() == search_.beam;
+    looked_at += (is_full_ ? search_.beam : drafts_.size()) * cluster_.nodes();
     const std::uint32_t width = looked_at < kBeamNodes ? search_.beam : 1;
     look_at(round, index);
-    beam_.clear(asked_.of_types.size() + kOtherGangs, draft_count_);
+    beam_.clear(asked_.of_types.size() + kOtherGangs, drafts_.size());
     skip(index, width);
     choose_drafts(round, index);
     try_gangs(round, index);
     make_drafts(round, index, beam_.keep(width));
     if (parts_.is_full()) collect();
   }
-  const auto end = drafts_.begin() + static_cast<std::ptrdiff_t>(draft_count_);
-  Draft& best = *std::max_element(drafts_.begin(), end,
-                                  [](const Draft& a, const Draft& b) { return a.worth < b.worth; });
+  HadarDraft& best = *std::ranges::max_element(drafts_.all(), {}, &HadarDraft::worth);
   read_back(round, best.worth, best.last);
   if (search_.work_conserving) fill(round, best);
 }
 
 void HadarDual::collect() {
   parts_.collect([&](const auto& visit) {
-    for (const Draft& draft : std::span(drafts_).first(draft_count_)) visit(rest(draft));
+    for (const HadarDraft& draft : drafts_.all()) visit(drafts_.rest(draft));
   });
 }
 
@@ -75,12 +66,10 @@ void HadarDual::begin(const Round& round) {
     gains_[i] = gains_[i + 1] + round.clearing.gain(i);
     smallest_[i] = std::min(smallest_[i + 1], bids[i].least_gpus());
   }
-  choices_.assign(1, {});
-  slices_.assign(1, {});
+  choices_.begin();
   chosen_.assign(bids.size(), {});
   is_full_ = false;
-  draft_count_ = 1;
-  Draft& first = drafts_.front();
+  HadarDraft& first = drafts_.begin();
   parts_.begin(cluster_, gangs_.order(), round.free, apart_);
   for (GpuTypeId type : ids<GpuTypeId>(apart_.size())) {
     price(round, type, *apart_[type.row()]);
@@ -112,15 +101,15 @@ std::uint64_t HadarDual::key(Gang gang) const {
 void HadarDual::skip(std::size_t index, std::uint32_t width) {
   double best_worth = 0;
   double last = std::numeric_limits<double>::infinity();
-  const std::span drafts = std::span(drafts_).first(draft_count_);
-  for (Draft& draft : drafts) {
+  const std::span drafts = drafts_.all();
+  for (HadarDraft& draft : drafts) {
     draft.idle = bound(draft, index + 1);
     best_worth = std::max(best_worth, draft.worth);
     last = std::min(last, draft.idle);
   }
   cutoff_ = is_full_ ? best_worth * (1 - kRounding) : -std::numeric_limits<double>::infinity();
-  if (draft_count_ >= width) cutoff_ = std::max(cutoff_, last);
-  for (std::uint32_t i = 0; i < draft_count_; ++i) {
+  if (drafts_.size() >= width) cutoff_ = std::max(cutoff_, last);
+  for (std::uint32_t i = 0; i < drafts_.size(); ++i) {
     if (drafts[i].idle >= cutoff_) beam_.offer(kSkipRun, drafts[i].idle, i, kSkip, drafts[i].key);
   }
 }
@@ -129,7 +118,6 @@ void HadarDual::look_at(const Round& round, std::size_t index) {
   const HadarBid& bid = round.bids[index];
   gangs_.ask(bid);
   tried_.clear();
-  tried_slices_.clear();
   asked_.of_types.clear();
   for (GpuTypeId type : gangs_.types()) {
     asked_.of_types.push_back({.gain = bid.best_on(type) - bid.gpus * round.clearing.price(type),
@@ -152,28 +140,20 @@ void HadarDual::price(const Round& round, GpuTypeId type, HadarPart& part) {
 }
 
 // Returns the cost of the free GPUs, at clearing prices.
-double HadarDual::free_cost(const Draft& draft) const {
+double HadarDual::free_cost(const HadarDraft& draft) const {
   double cost = 0;
-  for (const HadarPart* part : rest(draft)) cost += part->cost;
+  for (const HadarPart* part : drafts_.rest(draft)) cost += part->cost;
   return cost;
 }
 
-void HadarDual::copy(const Draft& from, Draft& to) const {
-  HadarPart** const parts = to.parts;
-  to = from;
-  to.parts = parts;
-  std::ranges::copy(rest(from), parts);
-}
-
-HadarRest HadarDual::rest_for(const Round& round, std::size_t index, const Draft& draft) {
+HadarRest HadarDual::rest_for(const Round& round, std::size_t index, const HadarDraft& draft) {
   const HadarBid& bid = round.bids[index];
-  if (!bid.is_forked) return rest(draft);
-  std::ranges::copy(rest(draft), apart_.begin());
+  if (!bid.is_forked) return drafts_.rest(draft);
+  std::ranges::copy(drafts_.rest(draft), apart_.begin());
   TypeMask copied = 0;
-  for (std::uint32_t at = draft.last; at != 0; at = choices_[at].before) {
-    if (round.bids[choices_[at].bid].job != bid.job) continue;
-    const HadarGang& gang = choices_[at].gang;
-    for (Slice slice : Gang{slices_.data() + gang.first, gang.slices}) {
+  choices_.for_each(draft.last, [&](const HadarChoices::Choice& choice) {
+    if (round.bids[choice.bid].job != bid.job) return;
+    for (Slice slice : choices_.slices(choice.gang)) {
       const GpuTypeId type = cluster_.node_type[slice.node];
       HadarPart*& part = apart_[type.row()];
       if ((copied & type_bit(type)) == 0) part = &parts_.copy(*part);
@@ -181,7 +161,7 @@ HadarRest HadarDual::rest_for(const Round& round, std::size_t index, const Draft
       part->set(gangs_.order().place[slice.node], 0);
       price(round, type, *part);
     }
-  }
+  });
   return apart_;
 }
 
@@ -190,7 +170,7 @@ void HadarDual::choose_drafts(const Round& round, std::size_t index) {
   const double surplus = round.clearing.surplus(index);
   const double cutoff = cutoff_ * (1 - kRounding);
   asked_.able.clear();
-  for (std::uint32_t i = 0; i < draft_count_; ++i) {
+  for (std::uint32_t i = 0; i < drafts_.size(); ++i) {
     const double most = drafts_[i].idle * (1 + kRounding) + surplus;
     if (drafts_[i].gpus >= least && !(most < cutoff)) asked_.able.push_back(i);
   }
@@ -208,7 +188,7 @@ void HadarDual::try_gangs(const Round& round, std::size_t index) {
   const HadarBid& bid = round.bids[index];
   if (!bid.is_forked) {
     return try_kinds(round, bid, asked_.able,
-                     [&](std::uint32_t draft) { return rest(drafts_[draft]); });
+                     [&](std::uint32_t draft) { return drafts_.rest(drafts_[draft]); });
   }
   for (const std::uint32_t& draft : asked_.able) {
     const HadarRest apart = rest_for(round, index, drafts_[draft]);
@@ -267,7 +247,7 @@ inline void HadarDual::try_one(const Round& round, std::uint32_t draft, HadarRes
 }
 
 // Returns an old result if no such gang of the draft is of use.
-HadarPart::Found HadarDual::find_one(const Round& round, const Draft& draft, HadarRest from,
+HadarPart::Found HadarDual::find_one(const Round& round, const HadarDraft& draft, HadarRest from,
                                      const Addition& addition, std::uint32_t place) {
   const double most = (draft.idle + addition.gain) * (1 + kRounding) + draft.idle * kRounding;
   if (most < cutoff_) return {};
@@ -279,23 +259,16 @@ HadarPart::Found HadarDual::find_one(const Round& round, const Draft& draft, Had
 
 HadarPart::Found HadarDual::note(const Round& round, const HadarGang& gang) {
   const Gang slices = gangs_.slices(gang);
-  const Found found{.ask = gangs_.asked(),
-                    .gang = static_cast<std::uint32_t>(tried_.size()),
-                    .worth = gang.worth,
-                    .cost = round.clearing.cost(cluster_, slices),
-                    .key = key(slices)};
-  tried_.push_back({.gang = gang, .key = found.key, .gpus = gpus_of(slices)});
-  const GpuTypeId type = cluster_.node_type[slices.front().node];
-  const bool is_of_type = std::ranges::all_of(
-      slices, [&](Slice slice) { return cluster_.node_type[slice.node] == type; });
-  if (is_of_type) tried_.back().type = type;
-  tried_.back().gang.first = static_cast<std::uint32_t>(tried_slices_.size());
-  tried_slices_.insert(tried_slices_.end(), slices.begin(), slices.end());
-  return found;
+  const std::uint64_t key_of_gpus = key(slices);
+  return {.ask = gangs_.asked(),
+          .gang = tried_.add(cluster_, gang, slices, key_of_gpus),
+          .worth = gang.worth,
+          .cost = round.clearing.cost(cluster_, slices),
+          .key = key_of_gpus};
 }
 
 inline void HadarDual::offer(std::uint32_t draft, const Found& found, std::uint32_t place) {
-  const Draft& from = drafts_[draft];
+  const HadarDraft& from = drafts_[draft];
   const double score = from.idle + found.worth - found.cost;
   if (score < cutoff_) return;
   FL_DCHECK(found.gang <= kTriedMask && place < kSkip >> kPlaceShift);
@@ -311,47 +284,43 @@ void HadarDual::make_drafts(const Round& round, std::size_t index,
     ++same;
   }
   if (same == children.size()) {
-    draft_count_ = same;
+    drafts_.keep(same);
     return;
   }
-  if (children.size() == 1 && draft_count_ == 1) {
+  if (children.size() == 1 && drafts_.size() == 1) {
     // One draft goes on without a copy.
-    return give(round, drafts_.front(), index, children.front().gang() & kTriedMask);
+    return give(round, drafts_[0], index, children.front().gang() & kTriedMask);
   }
   // Copies first, because a skipping draft can then take the old draft itself.
   for (std::size_t i = 0; i < children.size(); ++i) {
     if (children[i].gang() == kSkip) continue;
-    copy(drafts_[children[i].draft()], next_drafts_[i]);
-    give(round, next_drafts_[i], index, children[i].gang() & kTriedMask);
+    drafts_.copy(drafts_[children[i].draft()], drafts_.next(i));
+    give(round, drafts_.next(i), index, children[i].gang() & kTriedMask);
   }
   for (std::size_t i = 0; i < children.size(); ++i) {
-    if (children[i].gang() == kSkip) std::swap(next_drafts_[i], drafts_[children[i].draft()]);
+    if (children[i].gang() == kSkip) std::swap(drafts_.next(i), drafts_[children[i].draft()]);
   }
-  draft_count_ = children.size();
-  std::swap(drafts_, next_drafts_);
+  drafts_.advance(children.size());
 }
 
-void HadarDual::give(const Round& round, Draft& draft, std::size_t index, std::uint32_t tried) {
-  Tried& of = tried_[tried];
-  const Gang slices{tried_slices_.data() + of.gang.first, of.gang.slices};
-  if (of.chosen == 0) {
-    of.chosen = static_cast<std::uint32_t>(slices_.size());
-    slices_.insert(slices_.end(), slices.begin(), slices.end());
-  }
+void HadarDual::give(const Round& round, HadarDraft& draft, std::size_t index,
+                     std::uint32_t tried) {
+  HadarTried::Tried& of = tried_[tried];
+  if (of.chosen == 0) of.chosen = choices_.add_slices(tried_.slices(of));
   take(round, draft, round.bids[index], tried);
   draft.key -= of.key;
   draft.gpus -= of.gpus;
   draft.free_cost = free_cost(draft);
   draft.worth += of.gang.worth;
-  Choice choice{draft.last, static_cast<std::uint32_t>(index), of.gang};
+  HadarChoices::Choice choice{draft.last, static_cast<std::uint32_t>(index), of.gang};
   choice.gang.first = of.chosen;
-  draft.last = static_cast<std::uint32_t>(choices_.size());
-  choices_.push_back(choice);
+  draft.last = choices_.add(choice);
 }
 
 // Gives the draft new parts without the slices. Another draft with the same part may have got the new part already.
-void HadarDual::take(const Round& round, Draft& draft, const HadarBid& bid, std::uint32_t tried) {
-  const Tried& of = tried_[tried];
+void HadarDual::take(const Round& round, HadarDraft& draft, const HadarBid& bid,
+                     std::uint32_t tried) {
+  const HadarTried::Tried& of = tried_[tried];
   Found* found = nullptr;
   if (!of.type.is_none()) {
     HadarPart*& part = draft.parts[of.type.row()];
@@ -363,7 +332,7 @@ void HadarDual::take(const Round& round, Draft& draft, const HadarBid& bid, std:
       return;
     }
   }
-  const Gang slices{tried_slices_.data() + of.gang.first, of.gang.slices};
+  const Gang slices = tried_.slices(of);
   const bool is_present = std::ranges::equal(slices, bid.present) && !bid.present_masks.empty();
   TypeMask copied = 0;
   for (std::size_t i = 0; i < slices.size(); ++i) {
@@ -386,15 +355,14 @@ void HadarDual::read_back(const Round& round, double worth, std::uint32_t last) 
   last_ = last;
   free_.on = round.free.on;
   free_.of_type = round.free.of_type;
-  for (std::uint32_t at = last; at != 0; at = choices_[at].before) {
-    const HadarGang& gang = choices_[at].gang;
-    chosen_[choices_[at].bid] = gang;
-    free_.take(cluster_, {slices_.data() + gang.first, gang.slices});
-  }
+  choices_.for_each(last, [&](const HadarChoices::Choice& choice) {
+    chosen_[choice.bid] = choice.gang;
+    free_.take(cluster_, choices_.slices(choice.gang));
+  });
 }
 
 // Gives the remaining GPUs to the jobs that fit, in order, also at a price above their worth.
-void HadarDual::fill(const Round& round, Draft& rest) {
+void HadarDual::fill(const Round& round, HadarDraft& rest) {
   for (std::size_t i = 0; i < round.bids.size() && rest.gpus >= smallest_[i]; ++i) {
     if (chosen_[i].slices > 0 || round.bids[i].least_gpus() > rest.gpus) continue;
     gangs_.ask(round.bids[i]);
@@ -403,27 +371,24 @@ void HadarDual::fill(const Round& round, Draft& rest) {
     if (best == found.end() || !(best->worth > 0)) continue;
     free_.take(cluster_, gangs_.slices(*best));
     tried_.clear();
-    tried_slices_.clear();
     note(round, *best);
     give(round, rest, i, 0);
-    chosen_[i] = choices_.back().gang;
+    chosen_[i] = choices_[rest.last].gang;
   }
   worth_ = rest.worth;
 }
 
-Gang HadarDual::gang(std::size_t bid) const {
-  return {slices_.data() + chosen_[bid].first, chosen_[bid].slices};
-}
+Gang HadarDual::gang(std::size_t bid) const { return choices_.slices(chosen_[bid]); }
 
 void HadarDual::solve_exactly(const Round& round) {
   begin(round);
   worth_ = 0;
   last_ = 0;
-  branch(round, 0, drafts_.front());
+  branch(round, 0, drafts_[0]);
   read_back(round, worth_, last_);
 }
 
-void HadarDual::branch(const Round& round, std::size_t index, const Draft& draft) {
+void HadarDual::branch(const Round& round, std::size_t index, const HadarDraft& draft) {
   if (draft.worth > worth_) {
     worth_ = draft.worth;
     last_ = draft.last;
@@ -438,12 +403,11 @@ void HadarDual::branch(const Round& round, std::size_t index, const Draft& draft
   }
   for (const auto& [gang, slices] : gangs) {
     std::vector<HadarPart*> parts(key_units_.size());
-    Draft with;
+    HadarDraft with;
     with.parts = parts.data();
-    copy(draft, with);
-    tried_ = {{.gang = gang, .key = key(slices), .gpus = gpus_of(slices)}};
-    tried_.front().gang.first = 0;
-    tried_slices_ = slices;
+    drafts_.copy(draft, with);
+    tried_.clear();
+    tried_.add(cluster_, gang, slices, key(slices));
     give(round, with, index, 0);
     branch(round, index + 1, with);
     parts_.release(used);

@@ -14,14 +14,18 @@
 // another, and gangs that gain too little at clearing prices to stay in the beam. So most bids
 // behind the winners cost a few comparisons, and the walk ends before the last bid.
 //
-// Drafts share parts, one for each type (parts.h). A bid searches a part once, for all drafts that have it.
+// Drafts (drafts.h) share parts, one for each type (parts.h), and choices (choices.h). A bid searches a part once, for all
+// drafts that have it (tried.h).
 //
 // Cost: O(drafts tried x types + new parts x nodes), at most bids + a constant of drafts. No allocation once warm.
 #pragma once
 
 #include "fairlead/policy/hadar/beam.h"
+#include "fairlead/policy/hadar/choices.h"
 #include "fairlead/policy/hadar/clearing.h"
+#include "fairlead/policy/hadar/drafts.h"
 #include "fairlead/policy/hadar/gangs.h"
+#include "fairlead/policy/hadar/tried.h"
 
 #include <vector>
 
@@ -37,8 +41,6 @@ class HadarDual {
  public:
   // The cluster must outlive it, with the nodes that it has now. REQUIRES: search.beam > 0.
   HadarDual(const Cluster& cluster, const HadarSearch& search);
-  HadarDual(const HadarDual&) = delete;  // drafts point into it
-  HadarDual& operator=(const HadarDual&) = delete;
 
   // The input of one round; it must outlive the call.
   struct Round {
@@ -60,21 +62,6 @@ class HadarDual {
   const HadarFree& free() const { return free_; }
 
  private:
-  // A gang given to a bid, and the choice before it.
-  struct Choice {
-    std::uint32_t before = 0;
-    std::uint32_t bid = 0;
-    HadarGang gang;
-  };
-  struct Draft {
-    HadarPart** parts = nullptr;  // by type, in memory of this draft
-    std::uint64_t key = 0;        // key of the free GPUs by type
-    std::uint32_t gpus = 0;       // free
-    double free_cost = 0;         // cost of the free GPUs, at clearing prices
-    double worth = 0;
-    double idle = 0;         // bound if it skips the present bid
-    std::uint32_t last = 0;  // choice; 0: none
-  };
   // The most that a kind of gang adds to a draft's bound, and the amount it takes off the key.
   struct Addition {
     double gain = 0;
@@ -87,14 +74,6 @@ class HadarDual {
     Addition of_present;              // addition of its present gang
     std::vector<std::uint32_t> able;  // drafts that may buy for it
   };
-  // A gang that some draft could have for the present bid.
-  struct Tried {
-    HadarGang gang;         // its slices are in tried_slices_
-    std::uint64_t key = 0;  // of its GPUs
-    std::uint32_t gpus = 0;
-    GpuTypeId type = GpuTypeId::none();  // as in Addition
-    std::uint32_t chosen = 0;            // row of its slices in slices_; 0: they are not there yet
-  };
   using Child = HadarBeam::Child;
   using Found = HadarPart::Found;
   // The number of a child's gang: its place among the gangs of the bid, which orders equal children, above its row in
@@ -104,16 +83,13 @@ class HadarDual {
   static constexpr std::uint32_t kSkip = 0xffffffff;  // instead of a gang
 
   void begin(const Round& round);
-  HadarRest rest(const Draft& draft) const { return {draft.parts, key_units_.size()}; }
   // Returns the parts that are free in the draft for that bid: no two copies of a job are on one node.
-  HadarRest rest_for(const Round& round, std::size_t index, const Draft& draft);
+  HadarRest rest_for(const Round& round, std::size_t index, const HadarDraft& draft);
   // Sets prices and costs, after changes.
   static void price(const Round& round, GpuTypeId type, HadarPart& part);
-  double free_cost(const Draft& draft) const;
-  // Copies the draft into the memory of the other.
-  void copy(const Draft& from, Draft& to) const;
+  double free_cost(const HadarDraft& draft) const;
   // Returns the most that a draft can reach with the bids from `next` on.
-  double bound(const Draft& draft, std::size_t next) const {
+  double bound(const HadarDraft& draft, std::size_t next) const {
     return draft.worth + gains_[next] + draft.free_cost;
   }
   // Returns the key of the gang's GPUs by type; keys of disjoint gangs add up.
@@ -130,18 +106,18 @@ class HadarDual {
   bool has_present(HadarRest from, GpuTypeId type) const;
   void try_one(const Round& round, std::uint32_t draft, HadarRest from, const Addition& addition,
                std::uint32_t place);
-  Found find_one(const Round& round, const Draft& draft, HadarRest from, const Addition& addition,
-                 std::uint32_t place);
+  Found find_one(const Round& round, const HadarDraft& draft, HadarRest from,
+                 const Addition& addition, std::uint32_t place);
   // Adds a gang of the last find to tried_.
   Found note(const Round& round, const HadarGang& gang);
   void offer(std::uint32_t draft, const Found& found, std::uint32_t place);
   void make_drafts(const Round& round, std::size_t index, std::span<const Child> children);
   // `tried`: the gang's row in tried_.
-  void give(const Round& round, Draft& draft, std::size_t index, std::uint32_t tried);
-  void take(const Round& round, Draft& draft, const HadarBid& bid, std::uint32_t tried);
-  void branch(const Round& round, std::size_t index, const Draft& draft);
+  void give(const Round& round, HadarDraft& draft, std::size_t index, std::uint32_t tried);
+  void take(const Round& round, HadarDraft& draft, const HadarBid& bid, std::uint32_t tried);
+  void branch(const Round& round, std::size_t index, const HadarDraft& draft);
   void read_back(const Round& round, double worth, std::uint32_t last);
-  void fill(const Round& round, Draft& rest);
+  void fill(const Round& round, HadarDraft& rest);
 
   const Cluster& cluster_;
   const HadarSearch search_;
@@ -150,18 +126,14 @@ class HadarDual {
   std::vector<std::uint64_t> key_units_;  // by type: amount that one GPU adds to a key
   std::vector<double> gains_;             // by bid: the largest gain of it and the bids behind it
   std::vector<std::uint32_t> smallest_;   // by bid: the smallest gang of it and the bids behind it
-  std::vector<HadarPart*> places_;        // memory of the parts of all drafts
-  std::vector<Draft> drafts_, next_drafts_;
-  std::size_t draft_count_ = 0;
+  HadarDrafts drafts_;
   bool is_full_ = false;  // the drafts reached the size of the beam
   double cutoff_ = 0;     // children of lower score are of no use
   HadarBeam beam_;
   HadarParts parts_;
   Asked asked_;
-  std::vector<Tried> tried_;
-  std::vector<Slice> tried_slices_;
-  std::vector<Choice> choices_;
-  std::vector<Slice> slices_;      // slices of the choices, from row 1 on
+  HadarTried tried_;
+  HadarChoices choices_;
   std::vector<HadarGang> chosen_;  // by bid
   double worth_ = 0;
   std::uint32_t last_ = 0;  // choice of the best draft
