@@ -1,4 +1,4 @@
-// A short journal of an engine: of the past, it has only what still counts.
+// A short journal of an engine: the present jobs with their progress, without the past.
 #pragma once
 
 #include "fairlead/engine/engine_state.h"

@@ -1,4 +1,4 @@
-// The engine's side of a plan: a policy edits the draft, and the engine keeps it true to the tables.
+// The engine's side of a plan: a policy edits the draft, and the engine keeps it equal to the tables.
 //
 // Between decisions each job has the gang in the draft that it has in the tables. During a decision the draft is
 // ahead of them. Every gang is a row of the pool of the jobs.
@@ -21,18 +21,18 @@ class EnginePlan {
   // Both must outlive this object, which writes only the gang pool of the jobs.
   EnginePlan(const Cluster& cluster, Jobs& jobs) : plan_(cluster, jobs) {}
 
-  // The world changed.
+  // Changes of the world.
   void reserve(std::size_t jobs) { plan_.gangs_.reserve(jobs); }
   void add_job(JobId job) { plan_.gangs_.grow_to(job); }
   // Counts the last node of the cluster, if it does not count yet.
   void add_node();
   // `gpus`: those in service, bit i for GPU i. REQUIRES: no gang has any of the others.
   void set_usable(NodeId node, std::uint64_t gpus);
-  // Takes the gang of a job away, which the world or a user stopped.
+  // Takes the gang of a job away that the world or a user stopped.
   void lose_gang(JobId job);
   // Takes the GPUs of a gang that a record gives the job.
   void take(JobId job, Gang gang);
-  // Lets the job have that gang, of which the draft has taken the GPUs.
+  // Gives the job that gang. REQUIRES: the draft has taken the gang's GPUs, or the gang is empty.
   void set_gang(JobId job, GangRef gang) {
     plan_.gangs_[job] = gang;
     plan_.pin(job, gang);

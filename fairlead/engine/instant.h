@@ -1,4 +1,4 @@
-// An instant: what its events leave for the policy and for the backend.
+// The effects of the events of an instant: news for the policy, and stops for the backend.
 #pragma once
 
 #include "fairlead/model/event.h"

@@ -13,6 +13,9 @@
 #include "fairlead/engine/timers.h"
 #include "fairlead/model/step.h"
 
+#include <span>
+#include <string_view>
+
 namespace fairlead {
 
 class JobEvents {

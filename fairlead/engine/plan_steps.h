@@ -11,6 +11,7 @@
 #include "fairlead/engine/gpu_grants.h"
 #include "fairlead/model/step.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
