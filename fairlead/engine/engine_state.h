@@ -1,5 +1,5 @@
-// The state of an engine: the tables, and what follows from the same records: the known speeds and work of jobs,
-// the gangs in the policy's plan, and the signs of a standstill.
+// The state of an engine: the tables, and everything else that records change. This is the knowledge of speeds and
+// work, the gangs in the policy's plan, and the signs of a standstill.
 //
 // log() is the one way in which the tables change. The functions below it keep the rest in step, in a run and in
 // recovery. Each of them: O(1), or O(slices) if a run begins or ends.
