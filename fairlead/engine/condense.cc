@@ -1,7 +1,4 @@
-// A journal that has of the past only what still counts.
-
-#include "fairlead/base/archive.h"
-#include "fairlead/engine/engine.h"
+#include "fairlead/engine/condense.h"
 
 #include <algorithm>
 
@@ -16,27 +13,30 @@ JobSpec spec_of(const Tables& tables, JobId job) {
   return spec;
 }
 
-// The records of an engine that stands at `now`.
 class Condensed {
  public:
-  Condensed(const Tables& tables, const KnownWork& work, Time now, RecordSink& sink)
-      : tables_(tables), jobs_(tables.jobs), work_(work), now_(now), sink_(sink) {
+  Condensed(const EngineState& state, RecordSink& sink)
+      : tables_(state.tables),
+        jobs_(state.tables.jobs),
+        work_(state.work),
+        now_(state.now),
+        sink_(sink) {
     for (JobId job : ids<JobId>(jobs_.size())) {
       if (jobs_.is_here(job)) here_.push_back(job);
     }
   }
 
-  void write_users() {
+  void write_header(const RunLabel& label) {
+    const Cluster& cluster = tables_.cluster;
+    record::Run run = run_record(label, cluster);
+    run.jobs = static_cast<std::uint32_t>(jobs_.size());
+    sink_.on({Time{}, run});
     const Users& users = tables_.users;
-    const Groups& groups = users.groups;
-    for (GroupId group : ids<GroupId>(groups.size())) {
-      sink_.on({Time{}, record::Group{group, groups.names[group], groups.tickets[group],
-                                      groups.quota[group]}});
+    for (GroupId group : ids<GroupId>(users.groups.size())) {
+      sink_.on({Time{}, group_record(users.groups, group)});
     }
-    for (UserId user : ids<UserId>(users.size())) {
-      sink_.on({Time{},
-                record::User{user, users.names[user], users.tickets[user], users.group_of(user)}});
-    }
+    for (UserId user : ids<UserId>(users.size())) sink_.on({Time{}, user_record(users, user)});
+    for (NodeId node : ids<NodeId>(cluster.nodes())) sink_.on({Time{}, node_record(cluster, node)});
   }
 
   // As they came.
@@ -135,30 +135,15 @@ class Condensed {
 
 }  // namespace
 
-bool Engine::condense(const RunLabel& label, RecordSink& sink) const {
-  if (restarts_policy_) return false;
-  const Cluster& cluster = tables_.cluster;
-  sink.on(
-      {Time{}, record::Run{.seed = label.seed,
-                           .jobs = static_cast<std::uint32_t>(jobs_.size()),
-                           .policy = label.policy,
-                           .options = label.options,
-                           .cluster = label.cluster,
-                           .trace = label.trace,
-                           .gpu_types = {cluster.type_names.begin(), cluster.type_names.end()}}});
-  Condensed condensed(tables_, known_work_, now_, sink);
-  condensed.write_users();
-  for (NodeId node : ids<NodeId>(cluster.nodes())) sink.on({Time{}, node_record(node)});
+void condense(const EngineState& state, const RunLabel& label, const record::Snapshot& snapshot,
+              RecordSink& sink) {
+  Condensed condensed(state, sink);
+  condensed.write_header(label);
   condensed.write_arrivals();
   condensed.write_nodes();
   condensed.write_holds();
   condensed.write_cordons();
-  Writer state;
-  save(*policy_, state);
-  std::vector<Time> wakes;
-  for (auto left = wakes_; !left.empty(); left.pop()) wakes.push_back(left.top());
-  condensed.add(record::Snapshot{policy_->name(), label.options, state.bytes(), wakes});
-  return true;
+  condensed.add(snapshot);
 }
 
 }  // namespace fairlead

@@ -84,15 +84,13 @@ class SimIo final : public Io {
 
   // -- The machine: its GPUs, accounts and notifications.
   SimMachine& machine() { return machine_; }
-  // The disk changes a bit of a file, which has that many. REQUIRES: there is such a file.
-  void flip_bit(const std::string& name, std::uint64_t bit) { disk_.flip_bit(name, bit); }
   // A task that no journal of this folder has, of a job that never came: so it is where a folder was
   // lost or taken from a copy while tasks went on. It hangs. REQUIRES: no daemon lives.
   void add_stray(JobId job, std::uint32_t gpu);
 
   // -- The truth.
   const SimTasks& processes() const { return tasks_; }
-  const SimDisk& disk() const { return disk_; }
+  SimDisk& disk() { return disk_; }
   Time time() const { return agenda_.now(); }
   SimTrace& trace() { return trace_; }
 

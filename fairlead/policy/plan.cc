@@ -14,8 +14,6 @@ Plan::Plan(const Cluster& cluster, Jobs& jobs)
   room_.begin(jobs.limits, cluster.nodes());
 }
 
-void Plan::add_job(JobId job) { gangs_.grow_to(job); }
-
 void Plan::refuse(JobId job, std::string_view why) {
   if (misuse_.what.empty()) misuse_ = {std::string(why), job};
 }
@@ -127,10 +125,6 @@ bool Plan::is_blocked(JobId job) const {
   return is_pinned(job) && overlaps(jobs_->last[job], unusable_);
 }
 
-bool Plan::is_in_the_way(JobId job, GangRef gang) const {
-  return !is_pinned(job) && overlaps(gang, pinned_);
-}
-
 bool Plan::overlaps(GangRef gang, const NodeGpus& gpus) const {
   const GangPool& pool = jobs_->gangs;
   std::size_t i = 0;
@@ -138,24 +132,6 @@ bool Plan::overlaps(GangRef gang, const NodeGpus& gpus) const {
     const std::uint64_t mask = pool.gpu_masks(gang)[i++];
     return gpus.has(slice.node) && (gpus[slice.node] & mask) != 0;
   });
-}
-
-void Plan::make_way(std::span<const JobId> running) {
-  const auto is_pinned_place = [&](const Edit& edit) {
-    return edit.before.empty() && is_pinned(edit.job);
-  };
-  if (std::ranges::none_of(edits_, is_pinned_place)) return;
-  for (JobId job : running) {
-    const GangRef present = gangs_[job];
-    const bool is_kept = !present.empty() && present.offset == jobs_->last[job].offset;
-    if (!is_kept || !is_in_the_way(job, present)) continue;
-    const Gang slices = gang(job);
-    open_.assign(slices.begin(), slices.end());
-    gangs_[job] = jobs_->gangs.add(open_);
-    open_.clear();
-    edits_.push_back({job, present, {}, StopCause::kMove});
-    edits_.push_back({job, {}, gangs_[job], StopCause::kPolicy});
-  }
 }
 
 bool Plan::has_copy_on_open_nodes(JobId job) const {
@@ -268,23 +244,6 @@ void Plan::rollback(Mark mark) {
   }
   wakes_.resize(mark.wakes);
   notes_.resize(mark.notes);
-}
-
-void Plan::world_took_away(JobId job) {
-  for (Slice slice : gang(job)) free_.give(slice.node, slice.gpus);
-  count_room(job, gang(job), false);
-  unpin(job, gangs_[job]);
-  gangs_[job] = {};
-}
-
-void Plan::begin(Time now, std::span<const JobId> running) {
-  now_ = now;
-  if (room_.begin(jobs_->limits, cluster_->nodes()) && room_.is_limited()) {
-    for (JobId job : running) count_room(job, gang(job), true);
-  }
-  edits_.clear();
-  wakes_.clear();
-  notes_.clear();
 }
 
 }  // namespace fairlead

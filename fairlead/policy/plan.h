@@ -94,7 +94,7 @@ class Plan {
   const Misuse& misuse() const { return misuse_; }
 
  private:
-  friend class Engine;
+  friend class EnginePlan;  // engine/engine_plan.h
 
   using NodeGpus = IdVector<NodeId, std::uint64_t>;  // by node: bit i for its GPU i
   struct Edit {
@@ -127,18 +127,6 @@ class Plan {
   void pin(JobId job, GangRef gang);
   void unpin(JobId job, GangRef gang);
   bool overlaps(GangRef gang, const NodeGpus& gpus) const;
-  // Returns whether pinned jobs have GPUs of that gang of a job that may move.
-  bool is_in_the_way(JobId job, GangRef gang) const;
-
-  // Called by the engine after the world changed or the draft was carried out.
-  void set_usable(NodeId node, std::uint64_t gpus) { unusable_.grow_to(node) = ~gpus; }
-  void add_job(JobId job);
-  void reserve(std::size_t jobs) { gangs_.reserve(jobs); }
-  void world_took_away(JobId job);  // a finish, a failure, an eviction
-  void begin(Time now, std::span<const JobId> running);
-  // Called after decide(): places jobs that keep a gang in the way of pinned jobs again, on the same nodes. The engine
-  // then grants them other GPUs. O(running), if a pinned job was placed.
-  void make_way(std::span<const JobId> running);
 
   Time now_;
   const Cluster* cluster_;

@@ -275,7 +275,7 @@ TEST(Server, ABitThatTheDiskFlipsInTheJournalCostsNothing) {
   const auto size = daemon.io.disk().find("journal.flj")->size();
   for (std::uint64_t at = 0; at < size; at += 3) {
     daemon.server.reset();
-    daemon.io.flip_bit("journal.flj", 8 * at + at % 8);
+    daemon.io.disk().flip_bit("journal.flj", 8 * at + at % 8);
     daemon.fail(Outage::kDaemon, milliseconds(1));
     ASSERT_NE(daemon.server->beginning().find("went on with 1 jobs; its journal was damaged"),
               std::string::npos)
@@ -289,8 +289,8 @@ TEST(Server, AJournalThatIsDamagedMoreIsNotGuessedAt) {
   SimDaemon daemon("fifo");
   for (int i = 0; i < 3; ++i) daemon.submit({"work", "500000"});
   daemon.server.reset();
-  daemon.io.flip_bit("journal.flj", 8 * 40);
-  daemon.io.flip_bit("journal.flj", 8 * 50);
+  daemon.io.disk().flip_bit("journal.flj", 8 * 40);
+  daemon.io.disk().flip_bit("journal.flj", 8 * 50);
   daemon.io.restart(Outage::kDaemon, seconds(1));
   const auto opened =
       Server::open(daemon.io, {.machine = stand_in_machine("2xV100").value(), .policy = "fifo"});

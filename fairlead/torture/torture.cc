@@ -225,7 +225,7 @@ class World {
     if (memories_.empty() || journal == nullptr || std::exchange(has_flipped_, true)) return;
     const std::uint64_t bit = rng.below(8 * journal->size());
     io_.trace().add([&] { return fmt::format("the disk flips bit {} of the journal", bit); });
-    io_.flip_bit("journal.flj", bit);
+    io_.disk().flip_bit("journal.flj", bit);
   }
 
   WorldPlan plan_;
