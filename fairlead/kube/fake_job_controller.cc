@@ -1,6 +1,5 @@
-// The Job controller of a fake cluster.
+#include "fairlead/kube/fake_job_controller.h"
 
-#include "fairlead/kube/fake_cluster.h"
 #include "fairlead/kube/fake_objects.h"
 #include "fairlead/kube/fake_patch.h"
 
@@ -21,7 +20,7 @@ bool is_finished(const Json& job) {
 
 }  // namespace
 
-void FakeCluster::pod_of_job_changed(const FakeChange& change) {
+void FakeJobController::pod_changed(const FakeChange& change) {
   const Json& pod = change.after ? *change.after : *change.before;
   const Json& owner = owner_of(pod);
   if (text_at(owner, {"kind"}) != "Job") return;
@@ -35,48 +34,52 @@ void FakeCluster::pod_of_job_changed(const FakeChange& change) {
     } else if (!own_deletes_.contains(uid_of(pod))) {
       if (!has_condition(pod, "DisruptionTarget")) ++state.failed;
       const auto doublings = std::min<std::int64_t>(state.in_a_row++, 5);
-      state.not_before = agenda_.now() + Duration{kFirstBackoff.ms << doublings};
+      state.not_before = planner_.now() + Duration{kFirstBackoff.ms << doublings};
     }
   }
   const FakeKey job = {std::string(kJobs), change.key.name_space, text_at(owner, {"name"})};
-  plan_job(job, draw(delays_.controller));
+  plan_job(job, planner_.draw(planner_.delays().controller));
 }
 
-void FakeCluster::plan_job(const FakeKey& key, Duration delay) {
+void FakeJobController::job_changed(const FakeKey& key) {
+  plan_job(key, planner_.draw(planner_.delays().controller));
+}
+
+void FakeJobController::plan_job(const FakeKey& key, Duration delay) {
   const FakeObject job = store_.find(key);
   if (!job) return;
   JobState& state = jobs_[uid_of(*job)];
   if (std::exchange(state.is_planned, true)) return;
-  plan(delay, [this, key, uid = uid_of(*job)] {
+  planner_.plan(delay, [this, key, uid = uid_of(*job)] {
     jobs_[uid].is_planned = false;
     reconcile(key);
   });
 }
 
-void FakeCluster::reconcile(const FakeKey& key) {
+void FakeJobController::reconcile(const FakeKey& key) {
   const FakeObject found = store_.find(key);
   if (!found) return;
   Json job = *found;
   JobState& state = jobs_[uid_of(job)];
   if (is_finished(job) || is_true_at(job, {"spec", "suspend"})) {
-    for (const FakeObject& pod : pods_of(uid_of(job))) {
+    for (const FakeObject& pod : pods_of(store_, uid_of(job))) {
       if (!is_over(*pod) && !is_deleted(*pod)) delete_pod(*pod);
     }
   } else {
     scale(key, job, state);
   }
   job["status"] = job_status(job, state);
-  store_.put(key, job, unix_ms());
+  store_.put(key, job, planner_.unix_ms());
 }
 
 // Creates missing pods, and deletes excess pods.
-void FakeCluster::scale(const FakeKey& key, const Json& job, JobState& state) {
+void FakeJobController::scale(const FakeKey& key, const Json& job, JobState& state) {
   const std::int64_t parallelism = integer_at(job, {"spec", "parallelism"}, 1);
   const std::int64_t completions = integer_at(job, {"spec", "completions"}, parallelism);
   if (state.failed > integer_at(job, {"spec", "backoffLimit"}, 6)) return;
   std::set<std::int64_t> taken = state.done;
   std::int64_t wanted = std::min(parallelism, completions - state.succeeded);
-  for (const FakeObject& pod : pods_of(uid_of(job))) {
+  for (const FakeObject& pod : pods_of(store_, uid_of(job))) {
     if (is_over(*pod) || is_deleted(*pod)) continue;
     if (wanted-- > 0) {
       taken.insert(annotation(*pod, kIndex, -1));
@@ -85,7 +88,7 @@ void FakeCluster::scale(const FakeKey& key, const Json& job, JobState& state) {
     }
   }
   if (wanted <= 0) return;
-  if (agenda_.now() < state.not_before) return plan_job(key, state.not_before - agenda_.now());
+  if (planner_.now() < state.not_before) return plan_job(key, state.not_before - planner_.now());
   const bool is_indexed = text_at(job, {"spec", "completionMode"}) == "Indexed";
   std::int64_t index = 0;
   for (; wanted > 0; --wanted) {
@@ -94,7 +97,7 @@ void FakeCluster::scale(const FakeKey& key, const Json& job, JobState& state) {
   }
 }
 
-void FakeCluster::make_pod(const FakeKey& key, const Json& job, std::int64_t index) {
+void FakeJobController::make_pod(const FakeKey& key, const Json& job, std::int64_t index) {
   const Json& shape = json_at(job, {"spec", "template"});
   Json pod = {{"metadata", json_at(shape, {"metadata"})}, {"spec", json_at(shape, {"spec"})}};
   Json& metadata = pod["metadata"];
@@ -114,24 +117,24 @@ void FakeCluster::make_pod(const FakeKey& key, const Json& job, std::int64_t ind
     metadata["annotations"][std::string(kIndex)] = fmt::to_string(index);
     metadata["labels"][std::string(kIndex)] = fmt::to_string(index);
   }
-  name += fmt::format("-{:05x}", rng_.below(1 << 20));
-  if (exceeds_quota(key.name_space, pod)) return plan_job(key, kFirstBackoff);
-  store_.put({std::string(kPods), key.name_space, name}, pod, unix_ms());
+  name += fmt::format("-{:05x}", planner_.below(1 << 20));
+  if (quotas_.exceeded_by(key.name_space, pod)) return plan_job(key, kFirstBackoff);
+  store_.put({std::string(kPods), key.name_space, name}, pod, planner_.unix_ms());
 }
 
-// A pod without a node is removed at once; for others, their kubelet removes it.
-void FakeCluster::delete_pod(const Json& pod) {
+void FakeJobController::delete_pod(const Json& pod) {
   own_deletes_.insert(uid_of(pod));
   const FakeKey key = key_of(kPods, pod);
-  store_.handle("DELETE", {key.resource, key.name_space, key.name, "", ""}, "", "", unix_ms());
+  store_.handle("DELETE", {key.resource, key.name_space, key.name, "", ""}, "", "",
+                planner_.unix_ms());
 }
 
-Json FakeCluster::job_status(const Json& job, const JobState& state) const {
+Json FakeJobController::job_status(const Json& job, const JobState& state) const {
   const bool is_suspended = is_true_at(job, {"spec", "suspend"});
   std::int64_t active = 0;
   std::int64_t ready = 0;
   std::int64_t leaving = 0;
-  for (const FakeObject& pod : pods_of(uid_of(job))) {
+  for (const FakeObject& pod : pods_of(store_, uid_of(job))) {
     if (is_over(*pod)) continue;
     leaving += is_deleted(*pod) ? 1 : 0;
     active += is_deleted(*pod) ? 0 : 1;
@@ -152,42 +155,18 @@ Json FakeCluster::job_status(const Json& job, const JobState& state) const {
     set({{"type", "Suspended"}, {"status", "True"}, {"reason", "JobSuspended"}});
     return status;
   }
-  if (!status.contains("startTime")) status["startTime"] = timestamp(unix_ms());
+  if (!status.contains("startTime")) status["startTime"] = timestamp(planner_.unix_ms());
   if (has_condition(job, "Suspended")) {
     set({{"type", "Suspended"}, {"status", "False"}, {"reason", "JobResumed"}});
   }
   const std::int64_t parallelism = integer_at(job, {"spec", "parallelism"}, 1);
   if (state.succeeded >= integer_at(job, {"spec", "completions"}, parallelism)) {
     set({{"type", "Complete"}, {"status", "True"}, {"reason", "CompletionsReached"}});
-    status["completionTime"] = timestamp(unix_ms());
+    status["completionTime"] = timestamp(planner_.unix_ms());
   } else if (state.failed > integer_at(job, {"spec", "backoffLimit"}, 6)) {
     set({{"type", "Failed"}, {"status", "True"}, {"reason", "BackoffLimitExceeded"}});
   }
   return status;
-}
-
-std::vector<FakeObject> FakeCluster::pods_of(const std::string& owner_uid) const {
-  std::vector<FakeObject> pods = store_.list({std::string(kPods), "", "", ""});
-  std::erase_if(
-      pods, [&](const FakeObject& pod) { return text_at(owner_of(*pod), {"uid"}) != owner_uid; });
-  return pods;
-}
-
-// Deletes the children of a deleted owner.
-void FakeCluster::collect(const std::string& owner_uid) {
-  for (const FakeObject& pod : pods_of(owner_uid)) {
-    if (!is_deleted(*pod)) delete_pod(*pod);
-  }
-  volumes_.collect(owner_uid);
-  std::vector<std::string> resources = {std::string(kJobs)};
-  resources.reserve(operators_.size() + 1);
-  for (const auto& [resource, played] : operators_) resources.push_back(resource);
-  for (const std::string& resource : resources) {
-    for (const FakeObject& child : store_.list({resource, "", "", ""})) {
-      if (text_at(owner_of(*child), {"uid"}) != owner_uid) continue;
-      store_.put(key_of(resource, *child), {}, unix_ms());
-    }
-  }
 }
 
 }  // namespace fairlead

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fairlead {
 
@@ -49,6 +50,14 @@ inline std::int64_t annotation(const Json& object, std::string_view name, std::i
   std::int64_t value = otherwise;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+// Returns the pods that an owner controls. O(pods).
+inline std::vector<FakeObject> pods_of(const FakeStore& store, const std::string& owner_uid) {
+  std::vector<FakeObject> pods = store.list({std::string(kPods), "", "", ""});
+  std::erase_if(
+      pods, [&](const FakeObject& pod) { return text_at(owner_of(*pod), {"uid"}) != owner_uid; });
+  return pods;
 }
 
 }  // namespace fairlead

@@ -1,7 +1,5 @@
-// The operators of a fake cluster.
 #include "fairlead/kube/fake_operator.h"
 
-#include "fairlead/kube/fake_cluster.h"
 #include "fairlead/kube/fake_objects.h"
 #include "fairlead/kube/fake_patch.h"
 
@@ -47,13 +45,19 @@ Json fake_template(std::int64_t gpus, Json annotations) {
         {"containers", Json::array({{{"name", "c"}, {"image", "i"}, {"resources", resources}}})}}}};
 }
 
-void FakeCluster::add(FakeOperator played) {
+void FakeOperators::add(FakeOperator played) {
   store_.serve(played.resource, played.kind);
   operators_[played.resource] = std::move(played);
 }
 
-// Plans the operators' work on a changed object, and on the owner of a changed object.
-void FakeCluster::plan_operators(const FakeChange& change) {
+std::vector<std::string> FakeOperators::resources() const {
+  std::vector<std::string> all;
+  all.reserve(operators_.size());
+  for (const auto& [resource, played] : operators_) all.push_back(resource);
+  return all;
+}
+
+void FakeOperators::changed(const FakeChange& change) {
   const Json& object = change.after ? *change.after : *change.before;
   const Json& owner = owner_of(object);
   for (const auto& [resource, played] : operators_) {
@@ -61,22 +65,23 @@ void FakeCluster::plan_operators(const FakeChange& change) {
     if (!is_it && text_at(owner, {"kind"}) != played.kind) continue;
     FakeKey key = change.key;
     if (!is_it) key = {resource, change.key.name_space, text_at(owner, {"name"})};
-    plan(draw(delays_.controller), [this, key] { operate(key); });
+    planner_.plan(planner_.delays().controller, [this, key] { operate(key); });
   }
 }
 
 // Suspends a Job together with its owner. Other children are deleted, and so is a failed pod.
-void FakeCluster::rest(const FakeKey& key, const Json& child, bool is_to_rest) {
+void FakeOperators::rest(const FakeKey& key, const Json& child, bool is_to_rest) {
   if (key.resource == kJobs) {
     Json job = child;
     job["spec"]["suspend"] = is_to_rest;
-    store_.put(key, job, unix_ms());
+    store_.put(key, job, planner_.unix_ms());
   } else if ((is_to_rest || phase_of(child) == "Failed") && !is_deleted(child)) {
-    store_.handle("DELETE", {key.resource, key.name_space, key.name, "", ""}, "", "", unix_ms());
+    store_.handle("DELETE", {key.resource, key.name_space, key.name, "", ""}, "", "",
+                  planner_.unix_ms());
   }
 }
 
-void FakeCluster::operate(const FakeKey& key) {
+void FakeOperators::operate(const FakeKey& key) {
   const FakeObject found = store_.find(key);
   if (!found) return;
   const FakeOperator& played = operators_.at(key.resource);
@@ -103,12 +108,12 @@ void FakeCluster::operate(const FakeKey& key) {
                                                         {"name", key.name},
                                                         {"uid", uid_of(*found)},
                                                         {"controller", true}}});
-    store_.put(place, made, unix_ms());
+    store_.put(place, made, planner_.unix_ms());
   }
   if (is_over || done < children.size()) return;
   Json ended = *store_.find(key);
   merge_patch(ended["status"], played.success);
-  store_.put(key, ended, unix_ms());
+  store_.put(key, ended, planner_.unix_ms());
 }
 
 }  // namespace fairlead

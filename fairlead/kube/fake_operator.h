@@ -6,11 +6,14 @@
 #pragma once
 
 #include "fairlead/kube/fake_path.h"
+#include "fairlead/kube/fake_planner.h"
+#include "fairlead/kube/fake_store.h"
 #include "fairlead/kube/json.h"
 
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +36,27 @@ struct FakeOperator {
   bool is_suspended(const Json& object) const;
   // Returns "apps/v1", in the form of owner references.
   std::string api_version() const;
+};
+
+// The operators of a fake cluster. They act on a FakeStore, at virtual times.
+class FakeOperators {
+ public:
+  // REQUIRES: the arguments outlive this.
+  FakeOperators(FakeStore& store, FakePlanner& planner) : store_(store), planner_(planner) {}
+
+  // Serves the operator's resource, and acts as the operator.
+  void add(FakeOperator played);
+  // Plans the work on a changed object, and on the owner of a changed object.
+  void changed(const FakeChange& change);
+  std::vector<std::string> resources() const;
+
+ private:
+  void operate(const FakeKey& key);
+  void rest(const FakeKey& key, const Json& child, bool is_to_rest);
+
+  FakeStore& store_;
+  FakePlanner& planner_;
+  std::map<std::string, FakeOperator> operators_;  // by resource
 };
 
 // Returns the pod template of an operator's resource in tests, with GPUs and scheduled by Fairlead.

@@ -119,7 +119,7 @@ class FakeServer {
   // Also creates the namespace.
   void add_job(const FakeJob& job);
   // Serves the operator's resource from then on; its objects get the children of its script.
-  void add_operator(FakeOperator played) { cluster_.add(std::move(played)); }
+  void add_operator(FakeOperator played) { cluster_.operators().add(std::move(played)); }
   // Handles any request at once: "POST", "/api/v1/namespaces/lab/configmaps", {...}.
   FakeAnswer act(std::string_view method, std::string_view path, const Json& body = {},
                  std::string_view content_type = kMergePatch);

@@ -65,11 +65,12 @@ void FakeVolumes::changed(const FakeChange& change) {
   if (resource == kPods && change.after && !change.before) {
     each_claim(*change.after, [&](const std::string& name, const Json& made) {
       if (!made.is_object()) return;
-      planner_.soon([this, name, made, key = change.key] { make_claim(key, name, made); });
+      planner_.plan(planner_.delays().controller,
+                    [this, name, made, key = change.key] { make_claim(key, name, made); });
     });
   }
   if (resource == kClaims || resource == kVolumes || resource == kClasses) {
-    planner_.soon([this] { bind_claims(); });
+    planner_.plan(planner_.delays().controller, [this] { bind_claims(); });
   }
 }
 
@@ -110,7 +111,8 @@ void FakeVolumes::bind_claim(const FakeKey& key, const Json& claim) {
   if (provisioner.empty() || provisioner == "kubernetes.io/no-provisioner") return;
   if (waits && node.empty()) return;
   if (!provisioned_.insert(uid_of(claim)).second) return;
-  planner_.when_made([this, key, node, name] { provision(key, node, name); });
+  planner_.plan(planner_.delays().provision,
+                [this, key, node, name] { provision(key, node, name); });
 }
 
 // Makes a volume for the claim, which the node alone reaches; no node: all reach it.

@@ -4,10 +4,9 @@
 // to one that is made for it. Otherwise a provisioner makes one for its selected node, which that node alone reaches.
 #pragma once
 
+#include "fairlead/kube/fake_planner.h"
 #include "fairlead/kube/fake_store.h"
 
-#include <cstdint>
-#include <functional>
 #include <set>
 #include <string>
 
@@ -15,14 +14,8 @@ namespace fairlead {
 
 class FakeVolumes {
  public:
-  // Calls of acts at a later time.
-  struct Planner {
-    std::function<void(std::function<void()>)> soon;       // after the delay of a controller
-    std::function<void(std::function<void()>)> when_made;  // after the delay of a provisioner
-    std::function<std::int64_t()> unix_ms;
-  };
-  // REQUIRES: the store outlives this.
-  FakeVolumes(FakeStore& store, Planner planner) : store_(store), planner_(std::move(planner)) {}
+  // REQUIRES: the arguments outlive this.
+  FakeVolumes(FakeStore& store, FakePlanner& planner) : store_(store), planner_(planner) {}
 
   // Called after a write to the store.
   void changed(const FakeChange& change);
@@ -40,7 +33,7 @@ class FakeVolumes {
   void put(const FakeKey& key, const Json& object) { store_.put(key, object, planner_.unix_ms()); }
 
   FakeStore& store_;
-  Planner planner_;
+  FakePlanner& planner_;
   std::set<std::string> provisioned_;  // uids of claims for which a volume is made
 };
 

@@ -10,6 +10,16 @@ void TextColumn::set(JobId job, std::string_view text) {
   bytes_.append(text);
 }
 
+void SharedTextColumn::set(JobId job, std::string_view text) {
+  if (text.empty()) return;
+  auto found = row_of_.find(text);
+  if (found == row_of_.end()) {
+    texts_.emplace_back(text);
+    found = row_of_.emplace(text, static_cast<std::uint32_t>(texts_.size() - 1)).first;
+  }
+  rows_[job] = found->second;
+}
+
 std::string_view job_status_name(JobStatus status) {
   switch (status) {
     case JobStatus::kUnseen:
@@ -49,7 +59,7 @@ void JobTable::grow_to(std::size_t jobs) {
   done_.resize(jobs);
   runs_.resize(jobs);
   types_.resize(jobs);
-  model_.resize(jobs);
+  models.resize(jobs);
 }
 
 void JobTable::arrive(const JobSpec& asked, Time t, JobStatus as) {
@@ -62,7 +72,7 @@ void JobTable::arrive(const JobSpec& asked, Time t, JobStatus as) {
   gpus[job] = asked.gpus;
   work[job] = asked.work;
   submit[job] = t;
-  model_[job] = model_named(asked.model);
+  models.set(job, asked.model);
 }
 
 void JobTable::reject(const record::Rejected& rejected, Time t) {
@@ -154,18 +164,6 @@ void JobTable::leave(JobId job, Time t, JobStatus as) {
 Work JobTable::done(JobId job) const {
   const Work all = reference_work(work[job]);
   return status[job] == JobStatus::kFinished ? all : std::min(all, done_[job]);
-}
-
-ModelId JobTable::model_named(std::string_view name) {
-  if (name.empty()) return {};
-  const auto found = model_ids_.find(name);
-  if (found != model_ids_.end()) return found->second;
-  models_.emplace_back(name);
-  return model_ids_.emplace(name, ModelId(models_.size() - 1)).first->second;
-}
-
-std::string_view JobTable::model_name(JobId job) const {
-  return model_[job].is_none() ? std::string_view() : models_[model_[job].row()];
 }
 
 std::string JobTable::gpu_types(JobId job, const std::vector<std::string>& type_names) const {

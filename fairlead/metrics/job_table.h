@@ -39,6 +39,24 @@ class TextColumn {
   IdVector<JobId, Span> spans_;
 };
 
+// A text per row, stored once for all rows that have it.
+class SharedTextColumn {
+ public:
+  void resize(std::size_t rows) { rows_.resize(rows); }
+  // O(log texts).
+  void set(JobId job, std::string_view text);
+  // Returns an empty text for a row that was not set.
+  std::string_view operator[](JobId job) const {
+    return rows_[job] == kNone ? std::string_view() : texts_[rows_[job]];
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0;
+  IdVector<JobId, std::uint32_t> rows_;  // in texts_
+  std::vector<std::string> texts_{""};
+  std::map<std::string, std::uint32_t, std::less<>> row_of_;
+};
+
 enum class JobStatus : std::uint8_t {
   kUnseen,   // no record has named it yet
   kPending,  // submitted, not done when the run ended
@@ -93,7 +111,6 @@ class JobTable {
   std::uint32_t allocated_gpus(JobId job) const { return runs_[job].gpus; }
   // Returns the work done so far, at most all of it; all of it once the job has finished.
   Work done(JobId job) const;
-  std::string_view model_name(JobId job) const;
   // "K80+V100": the types the job ran on, in the cluster's order.
   std::string gpu_types(JobId job, const std::vector<std::string>& type_names) const;
   // Time without GPUs since its submission. REQUIRES: finished or failed.
@@ -104,6 +121,7 @@ class JobTable {
   const CountByReason& rejected_by_reason() const { return reasons_; }
 
   TextColumn names;
+  SharedTextColumn models;  // empty: the trace names none
   IdVector<JobId, JobStatus> status;
   IdVector<JobId, UserId> user;
   IdVector<JobId, std::uint32_t> gpus;  // asked
@@ -135,15 +153,11 @@ class JobTable {
 
   void grow_to(std::size_t jobs);
   bool is_first_run(JobId job) const { return runs_[job].since == start[job]; }
-  ModelId model_named(std::string_view name);
 
   IdVector<JobId, Work> done_;
   IdVector<JobId, JobRun> runs_;
   RateHistory rates_;  // rates of running jobs
   IdVector<JobId, TypeMask> types_;
-  IdVector<JobId, ModelId> model_;
-  std::vector<std::string> models_;
-  std::map<std::string, ModelId, std::less<>> model_ids_;
   CountByReason reasons_;
 };
 

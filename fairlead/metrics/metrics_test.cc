@@ -411,8 +411,8 @@ TEST(Metrics, KeepsAJobTable) {
   const JobTable& jobs = metrics.jobs();
   const JobId job(0);
   EXPECT_EQ(jobs.names[job], "job-0");
-  EXPECT_EQ(jobs.model_name(job), "vgg");
-  EXPECT_EQ(jobs.model_name(JobId(1)), "");
+  EXPECT_EQ(jobs.models[job], "vgg");
+  EXPECT_EQ(jobs.models[JobId(1)], "");
   EXPECT_EQ(jobs.start[job].ms, 2000);
   EXPECT_EQ(jobs.queued(job).ms, 1000);
   EXPECT_EQ(jobs.gpu_types(job, metrics.gpu_types()), "V100+K80");

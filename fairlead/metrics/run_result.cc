@@ -8,7 +8,7 @@ void get_job_result(const Metrics& metrics, JobId job, JobResult& result) {
   const JobTable& jobs = metrics.jobs();
   result.job = jobs.names[job];
   result.user = metrics.user_names()[jobs.user[job].row()];
-  result.model = jobs.model_name(job);
+  result.model = jobs.models[job];
   result.gpus = jobs.gpus[job];
   result.submit = jobs.submit[job];
   result.start = jobs.start[job] == Time::never() ? std::nullopt : std::optional(jobs.start[job]);

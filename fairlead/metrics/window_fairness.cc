@@ -62,12 +62,7 @@ void WindowFairness::advance(Time t) {
     sample(next_sample_);
     next_sample_ = next_sample_ + options_.step;
   }
-  const Duration elapsed = t - now_;
-  allocated_ += occupancy(elapsed, allocated_gpus_);
-  if (const std::int64_t gpus = gpus_.total(); gpus > 0 && demand_ >= gpus) {
-    wanted_ += occupancy(elapsed, gpus);
-    idle_ += occupancy(elapsed, gpus) - occupancy(elapsed, allocated_gpus_);
-  }
+  idle_.advance(t - now_, gpus_.total());
   now_ = t;
 }
 
@@ -135,7 +130,7 @@ void WindowFairness::ask(Time t, JobId id) {
   if (user.jobs == 0 && user.last_job < t) user.first_job = t;
   ++user.jobs;
   ++gang_count(user, job.gpus).jobs;
-  demand_ += job.gpus;
+  idle_.add_demand(job.gpus);
   shares_.add_demand(t, job.user, job.gpus);
 }
 
@@ -152,7 +147,7 @@ void WindowFairness::ask_no_more(Time t, JobId id) {
   if (--user.jobs == 0) user.last_job = t;
   GangCount& gang = gang_count(user, job.gpus);
   if (--gang.jobs == 0) gang.gone = t;
-  demand_ -= job.gpus;
+  idle_.add_demand(-std::int64_t{job.gpus});
   shares_.add_demand(t, job.user, -std::int64_t{job.gpus});
 }
 
@@ -160,12 +155,12 @@ void WindowFairness::on_place(Time t, const record::Place& place) {
   if (place.copy == 0 && place.kind == PlaceKind::kMigrate) ++migrations_;
   const std::int64_t gpus = gpus_of(place.gang);
   jobs_[place.job].allocated_gpus += gpus;
-  allocated_gpus_ += gpus;
+  idle_.add_allocated(gpus);
   received_.place(t, place);
 }
 
 void WindowFairness::end_run(Time t, JobId id) {
-  allocated_gpus_ -= std::exchange(jobs_[id].allocated_gpus, 0);
+  idle_.add_allocated(-std::exchange(jobs_[id].allocated_gpus, 0));
   received_.end_run(t, id);
 }
 
@@ -201,25 +196,18 @@ WindowFairness::Sample& WindowFairness::sample_of(std::int64_t number, User& use
 
 namespace {
 
-double ratio(GpuTime part, GpuTime whole) {
-  return whole.gpu_ms > 0 ? static_cast<double>(part.gpu_ms) / static_cast<double>(whole.gpu_ms)
-                          : 0;
-}
-
 double per_hour(std::int64_t count, double hours) {
   return hours > 0 ? static_cast<double>(count) / hours : 0;
 }
 
 }  // namespace
 
-double WindowFairness::idle_when_wanted() const { return ratio(idle_, wanted_); }
-
 double WindowFairness::migrations_per_hour() const {
   return per_hour(migrations_, to_seconds(length_) / 3600);
 }
 
 double WindowFairness::migrations_per_gpu_hour() const {
-  return per_hour(migrations_, to_gpu_hours(allocated_));
+  return per_hour(migrations_, to_gpu_hours(idle_.used()));
 }
 
 }  // namespace fairlead

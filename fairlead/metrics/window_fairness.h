@@ -21,6 +21,7 @@
 #include "fairlead/base/units.h"
 #include "fairlead/journal/journal.h"
 #include "fairlead/metrics/error_quantiles.h"
+#include "fairlead/metrics/idle_meter.h"
 #include "fairlead/metrics/received.h"
 #include "fairlead/metrics/usable_gpus.h"
 #include "fairlead/solve/share_meter.h"
@@ -69,7 +70,7 @@ class WindowFairness : public RecordSink {
   const std::vector<WindowFigures>& windows() const { return figures_; }
   // Returns the GPU time idle while unfinished jobs asked for at least all GPUs that were up: a fraction of the
   // capacity at those times, 0 if there were none.
-  double idle_when_wanted() const;
+  double idle_when_wanted() const { return idle_.idle_when_wanted(); }
   // Migrations per hour of the run, and per GPU-hour used; 0 if there is none.
   double migrations_per_hour() const;
   double migrations_per_gpu_hour() const;
@@ -123,6 +124,7 @@ class WindowFairness : public RecordSink {
   UsableGpus gpus_;
   ShareMeter shares_;
   ReceivedMeter received_;
+  IdleMeter idle_;
 
   std::int64_t ring_steps_ = 1;
   std::int64_t samples_ = 0;  // taken so far
@@ -131,13 +133,8 @@ class WindowFairness : public RecordSink {
   Time now_;
   Time first_arrival_ = Time::never();
   Time last_leave_;
-  Duration length_;          // length of the run
-  Time up_since_;            // when there were last no GPUs before
-  std::int64_t demand_ = 0;  // GPUs that unfinished jobs ask for
-  std::int64_t allocated_gpus_ = 0;
-  GpuTime allocated_;
-  GpuTime wanted_;  // capacity while demand_ >= gpus_up_
-  GpuTime idle_;    // idle part of wanted_
+  Duration length_;  // length of the run
+  Time up_since_;    // when there were last no GPUs before
   std::int64_t migrations_ = 0;
 };
 

@@ -142,14 +142,14 @@ void ReportData::begin_with(const RunRecords& records, std::string_view cluster_
   std::vector<std::string_view> models;
   std::map<std::string_view, std::int64_t> numbers;
   for (JobId job : jobs_) {
-    const std::string_view model = jobs.model_name(job);
+    const std::string_view model = jobs.models[job];
     const auto next = static_cast<std::int64_t>(models.size());
     if (numbers.try_emplace(model, next).second) models.push_back(model);
   }
   json_.key("first_submit_s");
   json_.seconds(origin_ - Time{});
   json_.raw(cluster_and_jobs);
-  json_.column("model", jobs_, [&](JobId job) { json_.integer(numbers[jobs.model_name(job)]); });
+  json_.column("model", jobs_, [&](JobId job) { json_.integer(numbers[jobs.models[job]]); });
   json_.end('}');
   json_.column("models", models, [&](std::string_view model) { json_.text(model); });
   json_.key("runs");

@@ -34,7 +34,6 @@ void RunRecords::on(const Record& record) {
                    settled_.grow_to(arrived.asked.job);
                    if (!arrived_) fragmented_.begin(t);
                    if (!arrived_) lost_.begin(t);
-                   if (!arrived_) fragmented_now_.since = t;
                    arrived_ = true;
                  },
                  [&](const record::Place& place) { on_place(t, place); },
@@ -71,10 +70,9 @@ void RunRecords::on_node(Time t, const record::Node& node) {
 }
 
 void RunRecords::on_usable(Time t, const auto& change) {
-  settle_fragmented(t);
-  fragmented_now_.gpus -= fragmented(change.node);
+  fragmented_.add(t, -fragmented(change.node));
   usable_.on(change);
-  fragmented_now_.gpus += fragmented(change.node);
+  fragmented_.add(t, fragmented(change.node));
   note_up(t);
 }
 
@@ -142,21 +140,14 @@ void RunRecords::settle_lost(JobId job, Time t) {
 }
 
 void RunRecords::add_allocated(Time t, NodeId node, std::int64_t gpus) {
-  settle_fragmented(t);
-  fragmented_now_.gpus -= fragmented(node);
+  fragmented_.add(t, -fragmented(node));
   nodes_[node].allocated = static_cast<std::uint32_t>(nodes_[node].allocated + gpus);
-  fragmented_now_.gpus += fragmented(node);
-}
-
-void RunRecords::settle_fragmented(Time t) {
-  if (t == fragmented_now_.since || !arrived_) return;
-  fragmented_.add(fragmented_now_.since, t, fragmented_now_.gpus);
-  fragmented_now_.since = t;
+  fragmented_.add(t, fragmented(node));
 }
 
 void RunRecords::on_end(Time t, const JobCounts& counts) {
   end_ = counts.pending > 0 ? t : last_leave_;
-  settle_fragmented(t);
+  fragmented_.settle(t);
   for (JobId job : ids<JobId>(open_.size())) on_job_run_end(job, t);
   open_.clear();
   run_pieces_.finish();
@@ -214,7 +205,7 @@ RunLoad RunRecords::load() const {
     grid.spread(share.allocated, from, to, allocated_gpu_ms);
     grid.spread(share.entitled, from, to, row.entitled_gpu_ms);
   }
-  fragmented_.spread_to(grid, load.gpus_fragmented);
+  fragmented_.bins().spread_to(grid, load.gpus_fragmented);
   lost_.spread_to(grid, load.gpus_lost);
   for (double& gpus : load.gpus_lost) gpus /= 1e6;
   for (std::size_t i = 0; i < up_.size(); ++i) {

@@ -85,7 +85,6 @@ class RunRecords : public RecordSink {
   void note_up(Time t);
   void add_allocated(Time t, NodeId node, std::int64_t gpus);
   std::int64_t fragmented(NodeId node) const;
-  void settle_fragmented(Time t);
   void settle_lost(JobId job, Time t);
   std::vector<UserId> users_shown() const;
 
@@ -111,8 +110,7 @@ class RunRecords : public RecordSink {
 
   UsableGpus usable_;
   std::vector<Level> up_;  // by time
-  DoublingBins fragmented_;
-  Level fragmented_now_;
+  DoublingLevel fragmented_;
   bool arrived_ = false;
   Time last_leave_;
   Time end_;  // end of the measured time

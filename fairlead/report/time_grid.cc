@@ -64,4 +64,21 @@ void DoublingBins::spread_to(const TimeGrid& grid, std::vector<double>& amounts)
   }
 }
 
+void DoublingLevel::begin(Time origin) {
+  bins_.begin(origin);
+  since_ = origin;
+  has_begun_ = true;
+}
+
+void DoublingLevel::add(Time t, std::int64_t change) {
+  settle(t);
+  value_ += change;
+}
+
+void DoublingLevel::settle(Time t) {
+  if (t == since_ || !has_begun_) return;
+  bins_.add(since_, t, value_);
+  since_ = t;
+}
+
 }  // namespace fairlead

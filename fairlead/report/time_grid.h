@@ -53,4 +53,22 @@ class DoublingBins {
   std::vector<double> integrals_;
 };
 
+// The same of a number that changes by steps. Time before begin() is not counted.
+class DoublingLevel {
+ public:
+  // Starts the first bin. REQUIRES: no time was counted.
+  void begin(Time origin);
+  // Adds to the number, from `t` on.
+  void add(Time t, std::int64_t change);
+  // Counts the number up to `t`.
+  void settle(Time t);
+  const DoublingBins& bins() const { return bins_; }
+
+ private:
+  DoublingBins bins_;
+  bool has_begun_ = false;
+  Time since_;
+  std::int64_t value_ = 0;  // since then
+};
+
 }  // namespace fairlead
