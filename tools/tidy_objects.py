@@ -1,7 +1,7 @@
 """Rules of tidy.py about objects: how large one may be, and what it may know of others.
 
 A rule here is a measure with a limit. What is beyond its limit today is listed in OFFENDERS, one line each of rule,
-subject and number. A number there may only fall, and a line goes once its subject is within the limit.
+subject, number and the reason. A number there may only fall, and a line goes once its subject is within the limit.
 """
 
 import functools
@@ -28,12 +28,12 @@ WORLDS = "fairlead/torture/world_plan.cc"
 
 
 def offenders(tree):
-    """Reads OFFENDERS: (line, rule, subject, number) each."""
+    """Reads OFFENDERS: (line, rule, subject, number, reason) each."""
     source = tree.get(OFFENDERS)
     for line, text in enumerate(source.lines if source else [], 1):
         if text and not text.startswith("#"):
-            rule, subject, number = text.split()
-            yield line, rule, subject, int(number)
+            rule, subject, number, *reason = text.split(maxsplit=3)
+            yield line, rule, subject, int(number), "".join(reason)
 
 
 LIMITED = set()
@@ -47,7 +47,7 @@ def at_most(limit):
 
         @functools.wraps(measure)
         def rule(tree):
-            listed = {subject: (line, number) for line, of, subject, number in offenders(tree) if of == name}
+            listed = {subject: (line, number) for line, of, subject, number, _ in offenders(tree) if of == name}
             for path, line, subject, number, what in measure(tree):
                 at, allowed = listed.pop(subject, (None, limit))
                 if number > allowed:
@@ -63,11 +63,13 @@ def at_most(limit):
 
 
 def check_offenders(tree):
-    """Reports lines of unknown rules, and lines that are not in order, because a subject has one line."""
+    """Reports lines of unknown rules, without a reason, or not in order, because a subject has one line."""
     before = None
-    for line, rule, subject, _ in offenders(tree):
+    for line, rule, subject, _, reason in offenders(tree):
         if rule not in LIMITED:
             yield OFFENDERS, line, f"no such rule: {rule}"
+        if not reason:
+            yield OFFENDERS, line, "a line ends with the reason"
         if before and (rule, subject) <= before:
             yield OFFENDERS, line, "lines are sorted, and a subject has one for each rule"
         before = (rule, subject)
@@ -212,7 +214,7 @@ class Odd final : public Other<int(int)> {
 
 # What every rule accepts, beside CLEAN of tidy.py.
 CLEAN = {
-    OFFENDERS: "# These may only shrink.\nfiles_of_class Wide 2\n",
+    OFFENDERS: "# These may only shrink.\nfiles_of_class Wide 2 why\n",
     "fairlead/model/CMakeLists.txt": "fl_module(model SOURCES wide.cc more.cc local.cc TESTS wide_test.cc)\n",
     WIDE: wide(20, "  void f{0}();\n  void f{0}(int);\n  int a{0}_ = g(1, 2);\n"),
     ODD_AT: ODD,
@@ -251,28 +253,29 @@ VIOLATIONS = [
     (check_files_of_class, {OFFENDERS: ""}, f"{WIDE}:4: Wide: files that implement it: 2, at most 1"),
     (check_files_of_class, {"fairlead/base/a.cc": "namespace fairlead {\nWide::Wide() : a_{1} {\n}\n}\n"},
      f"{WIDE}:4: Wide: files that implement it: 3, at most 2"),
-    (check_files_of_class, {OFFENDERS: "files_of_class Wide 3\n"},
+    (check_files_of_class, {OFFENDERS: "files_of_class Wide 3 why\n"},
      f"{OFFENDERS}:1: Wide: files that implement it: 2 now: lower"),
     (check_files_of_class, {"fairlead/model/more.cc": ""}, f"{OFFENDERS}:2: Wide is within the limit: remove"),
-    (check_files_of_class, {OFFENDERS: "files_of_class Gone 2\n" + LISTED}, f"{OFFENDERS}:1: Gone is not there"),
+    (check_files_of_class, {OFFENDERS: "files_of_class Gone 2 why\n" + LISTED}, f"{OFFENDERS}:1: Gone is not there"),
     (check_member_functions, {WIDE: wide(41, "  int f{}() const {{ return 1; }}\n")},
      f"{WIDE}:4: Wide: member functions: 41, at most 40"),
     (check_member_functions, {ODD_AT: ODD.replace(" private:\n", "  void f(int a = {});\n" * 37)},
      f"{ODD_AT}:4: Odd: member functions: 41, at most 40"),
-    (check_member_functions, {OFFENDERS: "member_functions Odd 41\n"}, f"{OFFENDERS}:1: Odd is within the limit"),
+    (check_member_functions, {OFFENDERS: "member_functions Odd 41 why\n"}, f"{OFFENDERS}:1: Odd is within the limit"),
     (check_data_members, {WIDE: wide(11, "  int a{0}_ = 1, b{0}_;\n")},
      f"{WIDE}:4: Wide: data members: 22, at most 20"),
     (check_data_members, {ODD_AT: ODD.replace(" private:\n", "  std::vector<int> a_{f(1), 2};\n" * 18)},
      f"{ODD_AT}:4: Odd: data members: 21, at most 20"),
-    (check_data_members, {WIDE: wide(22, "  int a{}_;\n"), OFFENDERS: "data_members Wide 23\n"},
+    (check_data_members, {WIDE: wide(22, "  int a{}_;\n"), OFFENDERS: "data_members Wide 23 why\n"},
      f"{OFFENDERS}:1: Wide: data members: 22 now: lower"),
     (check_headers_behind, chain(13), "fairlead/io/io.h:1: fairlead/io/io.h: headers behind it: 13, at most 12"),
-    (check_headers_behind, chain(12) | {OFFENDERS: "headers_behind fairlead/io/io.h 13\n"},
+    (check_headers_behind, chain(12) | {OFFENDERS: "headers_behind fairlead/io/io.h 13 why\n"},
      f"{OFFENDERS}:1: fairlead/io/io.h is within the limit"),
     *[(check_policy_names, GAVEL | {RUN: f"int a;\n{line}\n"}, f"{RUN}:2: {RUN}: names of policies: 1, at most 0")
       for line in ['if (name == "las") return;', 'auto a = "las:quantum_s=1";', 'if (policy == "gavel") return;',
                    'use("gavel:round_s=1");  // "las"']],
-    (check_policy_names, {OFFENDERS: f"policy_names {RUN} 1\n"}, f"{OFFENDERS}:1: {RUN} is not there"),
-    (check_offenders, {OFFENDERS: "files_of_classes Wide 2\n"}, f"{OFFENDERS}:1: no such rule: files_of_classes"),
+    (check_policy_names, {OFFENDERS: f"policy_names {RUN} 1 why\n"}, f"{OFFENDERS}:1: {RUN} is not there"),
+    (check_offenders, {OFFENDERS: "files_of_classes Wide 2 why\n"}, f"{OFFENDERS}:1: no such rule: files_of_classes"),
+    (check_offenders, {OFFENDERS: "files_of_class Wide 2\n"}, f"{OFFENDERS}:1: a line ends with the reason"),
     (check_offenders, {OFFENDERS: LISTED + LISTED}, f"{OFFENDERS}:4: lines are sorted"),
 ]
