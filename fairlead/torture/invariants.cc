@@ -43,8 +43,9 @@ struct Fold : RecordSink {
 
 }  // namespace
 
-Invariants::Invariants(const SimIo& io, const Promises& promises, const Cluster& cluster)
+Invariants::Invariants(SimIo& io, const Promises& promises, const Cluster& cluster)
     : io_(io),
+      disk_(io.disk()),
       promises_(promises),
       cluster_(cluster),
       runs_on_(cluster.gpus),
@@ -305,7 +306,7 @@ std::string Invariants::after_open(const Tables& tables) {
     }
   }
   if (std::string what = check_told(tables); !what.empty()) return what;
-  const std::string* bytes = io_.disk().find(kJournal);
+  const std::string* bytes = disk_.find(kJournal);
   if (bytes == nullptr) return "there is no journal";
   auto source = ByteSource::memory(*bytes, kJournal);
   if (!source) return source.error().message;
@@ -328,7 +329,7 @@ std::string Invariants::at_end(const Tables& tables) {
       return fmt::format("job {} has not ended", job.row());
     }
   }
-  if (const auto left = io_.disk().list("jobs"); !left.empty()) {
+  if (const auto left = disk_.list("jobs"); !left.empty()) {
     return fmt::format("the file of job {} is left at the end", left.front());
   }
   for (const auto& [id, task] : io_.processes().all()) {

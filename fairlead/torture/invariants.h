@@ -40,7 +40,7 @@ namespace fairlead {
 class Invariants {
  public:
   // REQUIRES: the arguments outlive this object.
-  Invariants(const SimIo& io, const Promises& promises, const Cluster& cluster);
+  Invariants(SimIo& io, const Promises& promises, const Cluster& cluster);
 
   // Each check returns a violated invariant, or an empty text.
   std::string after_step(const Tables& tables);
@@ -67,6 +67,7 @@ class Invariants {
   std::vector<std::uint32_t> gpus_of(const Tables& tables, JobId job) const;
 
   const SimIo& io_;
+  const SimDisk& disk_;
   const Promises& promises_;
   const Cluster& cluster_;
   std::vector<TaskId> runs_on_;  // by GPU of the machine
