@@ -18,9 +18,9 @@ namespace fairlead {
 
 class GpuRoom {
  public:
-  // REQUIRES: the tables outlive this.
-  explicit GpuRoom(const Tables& tables)
-      : tables_(tables), first_(first_gpus(tables.cluster)), memory_(tables.cluster.gpus) {}
+  // `cluster`: the machine's, which may have nodes that the tables do not have yet. REQUIRES: the tables outlive this.
+  GpuRoom(const Tables& tables, const Cluster& cluster)
+      : tables_(tables), first_(first_gpus(cluster)), memory_(cluster.gpus) {}
 
   struct Need {
     std::uint32_t gpus = 1;

@@ -25,7 +25,7 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
               if (task == nullptr || task->id != id) return true;
               return task->gpus.empty() || std::ranges::find(task->gpus, gpu) != task->gpus.end();
             }),
-      room_{GpuRoom(tables), HostRoom(machine.host.memory_mb)},
+      room_{GpuRoom(tables, machine.cluster), HostRoom(machine.host.memory_mb)},
       ends_(tables, jobs_, gpus_, inbox),
       launcher_(io, tables, machine, jobs_, gpus_, room_, ends_, inbox, std::move(hook)) {}
 

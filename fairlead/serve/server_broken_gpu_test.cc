@@ -175,6 +175,16 @@ TEST(Server, ADaemonGoesOnWithoutAGpuAndItsJobsMove) {
   EXPECT_EQ(daemon.io.processes().problems(), std::vector<std::string>());
 }
 
+TEST(Server, ADaemonStartsJobsOnGpusThatAreNew) {
+  SimDaemon daemon("fifo", "1xV100");
+  daemon.set_nodes("2xV100");
+  daemon.fail(Outage::kDaemon);
+  for (int i = 0; i < 2; ++i) daemon.submit({"work", "60000"});
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.state(0), "running");
+  EXPECT_EQ(daemon.state(1), "running");
+}
+
 // Its process has no handler for SIGTERM, but cannot go on where it is.
 TEST(Server, APinnedJobLeavesAGpuThatIsGone) {
   SimDaemon daemon("gandiva-fair:quantum_s=60", "2xV100");
