@@ -187,8 +187,8 @@ Status serve_locally(const CLI::App& app, const Flags& flags) {
   options.port = port;
   FL_TRY_ASSIGN(machine, machine_of(flags));
   const std::string gpus = gpus_text(machine);
-  machine.ends_foreign = flags.foreign == "end";
-  if (machine.ends_foreign && ::geteuid() != 0)
+  const bool ends_foreign = flags.foreign == "end";
+  if (ends_foreign && ::geteuid() != 0)
     return input_error("--foreign end: only root can end the processes of others");
   options.has_gpus = flags.nodes.empty();
   FL_TRY_ASSIGN(io, RealIo::open(options));
@@ -196,7 +196,8 @@ Status serve_locally(const CLI::App& app, const Flags& flags) {
   ServeOptions given{.machine = std::move(machine),
                      .policy = flags.policy,
                      .seed = flags.seed,
-                     .grace = Duration{static_cast<std::int64_t>(flags.grace_s * 1000)}};
+                     .grace = Duration{static_cast<std::int64_t>(flags.grace_s * 1000)},
+                     .ends_foreign = ends_foreign};
   if (!flags.notify.empty()) {
     given.notify = flags.notify;
     given.host = host_name();

@@ -6,8 +6,7 @@
 
 namespace fairlead {
 
-// Writes to `sink` the header, the present jobs with their progress, as if they had just come, and `snapshot`.
-// Without it: GPUs of ended runs that are not free yet, and failed starts. O(jobs + slices).
+// Writes to `sink` the header, the present jobs and `snapshot`, as Engine::condense() states. O(jobs + slices).
 void condense(const EngineState& state, const RunLabel& label, const record::Snapshot& snapshot,
               RecordSink& sink);
 

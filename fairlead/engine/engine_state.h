@@ -1,8 +1,8 @@
 // The state of an engine: the tables, and everything else that records change. This is the knowledge of speeds and
 // work, the gangs in the policy's plan, and the signs of a standstill.
 //
-// log() is the one way in which the tables change. The functions below it keep the rest in step, in a run and in
-// recovery. Each of them: O(1), or O(slices) if a run begins or ends.
+// log() is the one way in which a run changes the tables, and restore() does the same in recovery. The functions between
+// them keep the rest in step. Each of them: O(1), or O(slices) if a run begins or ends.
 #pragma once
 
 #include "fairlead/engine/backend.h"

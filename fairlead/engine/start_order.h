@@ -1,6 +1,7 @@
-// The order in which the jobs of one user may start: by their priorities, and within the user's limit of GPUs.
+// The order in which the jobs of a user may start: by their priorities, and within the user's limit of GPUs. The
+// priorities may also order the jobs of all users.
 //
-// Both are rules among the jobs of one user, so that no policy needs to know of them: jobs that may not have GPUs now are
+// No policy needs to know of this order: jobs that may not have GPUs now are
 // held (docs/decisions/0056-priorities-and-limits-are-holds.md).
 #pragma once
 

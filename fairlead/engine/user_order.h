@@ -1,4 +1,4 @@
-// The order of one user's jobs in the course of time: start_order() on the tables, and a rest of jobs that took idle GPUs in
+// The order of the jobs of a user, or of all users, in the course of time: start_order() on the tables, and a rest of jobs that took idle GPUs in
 // vain (docs/decisions/0056-priorities-and-limits-are-holds.md).
 #pragma once
 

@@ -152,7 +152,8 @@ Result<Forecast> forecast(const QueueNow& queue, std::int64_t job) {
   const auto row = static_cast<std::size_t>(at);
   Forecast forecast;
   if (results[row].start) forecast.start_s = to_seconds(*results[row].start);
-  if (queue.jobs[row].state == "running") forecast.start_s = 0;
+  const JobAnswer& asked = queue.jobs[row];
+  if (asked.state == "running" || !asked.on.empty()) forecast.start_s = 0;
   if (results[row].finish) forecast.end_s = to_seconds(*results[row].finish);
   forecast.guesses = queue.left;
   std::rotate(forecast.guesses.begin() + at, forecast.guesses.begin() + at + 1,

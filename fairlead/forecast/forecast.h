@@ -35,14 +35,14 @@ struct QueueNow {
   Trace trace;                  // has the same jobs as `jobs`
   std::vector<JobAnswer> jobs;  // jobs that want GPUs: running ones first, then by id
   std::vector<TimeLeft> left;   // time left of each of `jobs`
-  std::string policy;           // policy of the daemon, with its options
+  std::string policy;           // the present policy, with its options; empty: not known
   std::optional<std::vector<LimitRule>> limits{};  // rules of the site; none: not known
 };
 // Returns the queue of a daemon, without the GPU types on which its jobs may run. `jobs`: all that are known, also
 // finished ones. Error: no GPU can be used.
 Result<QueueNow> queue_now(const ClusterAnswer& cluster, const std::vector<JobAnswer>& jobs,
                            const std::vector<UserAnswer>& users);
-// Returns the policy of the daemon, with its options.
+// Returns the policy of a daemon or scheduler, with its options.
 std::string policy_of(const ClusterAnswer& cluster);
 // Errors: no such policy or option.
 Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& policy);

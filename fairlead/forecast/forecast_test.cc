@@ -101,6 +101,9 @@ TEST(Forecast, AJobWaitsForThoseThatHaveTheGpus) {
   const auto of_running = forecast_of(machine(2, "fifo"), jobs, 2);
   ASSERT_TRUE(of_running);
   EXPECT_EQ(of_running->start_s, 0);
+  std::vector<JobAnswer> starting = jobs;
+  starting[1].state = "starting";
+  EXPECT_EQ(forecast_of(machine(2, "fifo"), starting, 2).value().start_s, 0);
   const auto too_large = forecast_of(machine(2, "fifo"), jobs, 3);
   ASSERT_TRUE(too_large) << too_large.error().message;
   EXPECT_FALSE(too_large->start_s || too_large->end_s);

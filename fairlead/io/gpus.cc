@@ -61,7 +61,8 @@ GpuLook Gpus::look(std::span<const std::string> names,
                                 .pid = static_cast<std::uint64_t>(pid),
                                 .name = printable_name(*name),
                                 .user = account_name(now.st_uid),
-                                .task = *task});
+                                .task = *task,
+                                .is_root = now.st_uid == 0});
     }
   }
   return look;

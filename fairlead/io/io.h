@@ -103,8 +103,8 @@ struct GpuProcess {
   std::uint64_t pid = 0;
   std::string name;  // its program's name, for example "python"; printable
   std::string user;
-  TaskId task{};              // that it belongs to; no job: none
-  Time ends = Time::never();  // the daemon ends it then; never: it does not, or has not decided
+  TaskId task{};         // that it belongs to; no job: none
+  bool is_root = false;  // it runs as root
   friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
 };
 

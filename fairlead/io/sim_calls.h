@@ -33,7 +33,7 @@ enum class IoCall : std::uint8_t {
   kFreeze,
   kThaw,
   kInterrupt,
-  kKill,
+  kKill,  // Io::kill, or Io::end_process
   kTasks,
   kForget,
   kProgress,

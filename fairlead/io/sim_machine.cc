@@ -9,6 +9,7 @@ void SimMachine::add_foreign(std::uint32_t gpu, Time until, TaskId task, bool ig
 }
 
 void SimMachine::end_process(std::uint64_t pid, bool by_force) {
+  ++end_requests_;
   std::erase_if(foreign_, [&](const Foreign& foreign) {
     return foreign.process.pid == pid && (by_force || !foreign.ignores_term);
   });

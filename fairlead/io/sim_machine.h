@@ -32,6 +32,8 @@ class SimMachine {
   void add_foreign(std::uint32_t gpu, Time until, TaskId task = {}, bool ignores_term = false);
   // Ends a foreign process as SIGTERM does, or as SIGKILL if `by_force`.
   void end_process(std::uint64_t pid, bool by_force);
+  // Returns how often end_process() was called.
+  int end_requests() const { return end_requests_; }
   void end_foreign() { foreign_.clear(); }
   // Ends the foreign processes that are over.
   void settle(Time now);
@@ -59,6 +61,7 @@ class SimMachine {
   };
   std::vector<Foreign> foreign_;
   std::uint64_t foreigners_ = 0;
+  int end_requests_ = 0;
   GpuLook report_;  // without the foreign processes; empty: they are stand-ins
   std::map<std::uint32_t, std::vector<std::string>> groups_;
   std::vector<Notification> notifications_;

@@ -73,6 +73,8 @@ class BackendFacts {
   // Returns the processes on GPUs that belong to no job, or to a job with other GPUs, by GPU. A backend that knows any has one
   // host.
   virtual std::span<const GpuProcess> foreign() const { return {}; }
+  // Returns when one of these is asked to end, which may be over; never: it is not ended.
+  virtual Time end_of(const GpuProcess& /*foreign*/) const { return Time::never(); }
   // A GPU that no job may have, for another cause than a foreign process.
   struct Outage {
     std::uint32_t gpu = 0;   // its number on its host

@@ -115,14 +115,13 @@ struct Views::Gpus {
   IdVector<NodeId, std::uint64_t> stopping;
 };
 
-std::string foreign_remark(const GpuProcess& process, Time now) {
+std::string foreign_remark(const GpuProcess& process, Time ends, Time now) {
   const JobId job = process.task.job;
   std::string text = job.is_none() ? "is not a Fairlead job"
                                    : fmt::format("is of job {}, which has other GPUs", job.row());
-  if (process.ends == Time::never()) return text;
-  text += process.ends > now
-              ? fmt::format(", and is ended in {}", span_text((process.ends - now).ms))
-              : ", and was asked to end";
+  if (ends == Time::never()) return text;
+  text += ends > now ? fmt::format(", and is ended in {}", span_text((ends - now).ms))
+                     : ", and was asked to end";
   return text;
 }
 
@@ -135,7 +134,7 @@ json Views::foreign_on(std::uint32_t gpu, Time now) const {
                     {"name", process.name},
                     {"user", process.user},
                     {"job", job.is_none() ? json(nullptr) : json(job.row())},
-                    {"remark", foreign_remark(process, now)}});
+                    {"remark", foreign_remark(process, backend.end_of(process), now)}});
   }
   return list;
 }

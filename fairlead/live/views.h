@@ -24,9 +24,9 @@ FirstOnHost first_gpus_on_host(const Cluster& cluster);
 // Returns GPU time by user, model and GPU type (docs/openapi.yaml).
 nlohmann::json usage_json(const Tables& tables, const UsageBook::Times& times);
 
-// Returns why a process on a GPU is foreign, after its name: "is not a Fairlead job", and when it is ended: "and ends
-// in 4m".
-std::string foreign_remark(const GpuProcess& process, Time now);
+// Returns why a process on a GPU is foreign, after its name: "is not a Fairlead job, and is ended in 4m 55s". `ends`:
+// BackendFacts::end_of().
+std::string foreign_remark(const GpuProcess& process, Time ends, Time now);
 
 struct Views {
   // REQUIRES: `live` has an engine; the arguments outlive this; `book` gets every record.

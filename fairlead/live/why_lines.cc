@@ -240,7 +240,8 @@ class Why {
       const NodeId node(static_cast<std::size_t>(after - first.begin() - 1));
       if (!can_use(tables_, job_, node)) continue;
       lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) {}.", process.gpu, process.name,
-                                   process.user, process.pid, foreign_remark(process, now_)));
+                                   process.user, process.pid,
+                                   foreign_remark(process, views_.backend.end_of(process), now_)));
     }
   }
 

@@ -20,13 +20,14 @@ constexpr Duration kForeignGrace = seconds(30);
 }  // namespace
 
 GpuWatch::GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox,
-                   IsGiven is_given)
+                   IsGiven is_given, bool ends_foreign)
     : io_(io),
       tables_(tables),
       machine_(machine),
       inbox_(inbox),
       first_(first_gpus(machine.cluster)),
-      is_given_(std::move(is_given)) {
+      is_given_(std::move(is_given)),
+      ends_foreign_(ends_foreign) {
   const auto text = io_.read(kGpuFile);
   if (!text) return;
   // A file that cannot be read closes nothing; names that are needed were checked before (local/same_gpus.h).
@@ -47,20 +48,30 @@ void GpuWatch::look(Time now) {
   std::erase_if(look_.processes, [&](const GpuProcess& one) {
     return !one.task.job.is_none() && is_given_(one.task, one.gpu);
   });
-  if (machine_.ends_foreign) end_foreign(now);
+  if (ends_foreign_) end_foreign(now);
   settle();
 }
 
 void GpuWatch::end_foreign(Time now) {
-  std::map<std::uint64_t, Time> since;
-  for (GpuProcess& one : look_.processes) {
-    if (one.user == "root" || machine_.not_served.contains(one.gpu)) continue;
-    const auto before = foreign_since_.find(one.pid);
-    since[one.pid] = before == foreign_since_.end() ? now : before->second;
-    one.ends = since[one.pid] + kForeignNotice;
-    if (one.ends <= now) io_.end_process(one.pid, one.ends + kForeignGrace <= now);
+  std::map<ProcessKey, Notice> notices;  // one with several GPUs has one notice
+  for (const GpuProcess& one : look_.processes) {
+    if (one.is_root || machine_.not_served.contains(one.gpu)) continue;
+    const ProcessKey key = key_of(one);
+    const auto before = notices_.find(key);
+    notices.emplace(key, before == notices_.end() ? Notice{now + kForeignNotice} : before->second);
   }
-  foreign_since_ = std::move(since);
+  for (auto& [key, notice] : notices) {
+    const bool by_force = notice.ends + kForeignGrace <= now;
+    if (by_force || (notice.ends <= now && !notice.was_asked))
+      io_.end_process(std::get<0>(key), by_force);
+    notice.was_asked = notice.ends <= now;
+  }
+  notices_ = std::move(notices);
+}
+
+Time GpuWatch::end_of(const GpuProcess& foreign) const {
+  const auto found = notices_.find(key_of(foreign));
+  return found == notices_.end() ? Time::never() : found->second.ends;
 }
 
 void GpuWatch::on_time(Time now) {

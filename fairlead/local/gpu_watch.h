@@ -4,8 +4,8 @@
 // once on it (local/gpu_blame.h); an administrator closed it; the daemon does not serve it. A job that has such a GPU
 // already keeps it, and no other job follows: idle ones are down for the engine, and starts on them are taken back.
 //
-// A foreign process may be ended (Machine::ends_foreign): SIGTERM follows five minutes after it was first seen, and SIGKILL
-// half a minute later. Processes of root are never ended.
+// Foreign processes are ended, if the administrator wants it: SIGTERM follows five minutes after the daemon first saw the
+// process, and SIGKILL half a minute later. Processes of root are never ended.
 //
 // The file "gpus" of the daemon's folder keeps the numbers of the GPUs by name, and the closed ones. After a crash the
 // engine's tables are brought into its state.
@@ -26,6 +26,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace fairlead {
@@ -35,8 +36,9 @@ class GpuWatch {
   // Returns whether a task has the GPU; true if its GPUs are not known.
   using IsGiven = std::function<bool(TaskId task, std::uint32_t gpu)>;
 
-  // Reads the file. REQUIRES: the arguments outlive this.
-  GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox, IsGiven is_given);
+  // Reads the file. `ends_foreign`: foreign processes are ended. REQUIRES: the arguments outlive this.
+  GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox, IsGiven is_given,
+           bool ends_foreign);
 
   // Asks the driver, and reports changes to the engine.
   void look(Time now);
@@ -51,6 +53,8 @@ class GpuWatch {
   bool has_looked_at(Time now) const { return looked_at_ == now; }
   // Returns the processes on GPUs that belong to no task, or to a task that was not given the GPU.
   std::span<const GpuProcess> foreign() const { return look_.processes; }
+  // Returns when a foreign process is asked to end, which may be over; never: it is not ended.
+  Time end_of(const GpuProcess& foreign) const;
 
   // Returns whether a job may start on these GPUs.
   bool are_usable(std::span<const std::uint32_t> gpus) const;
@@ -96,8 +100,17 @@ class GpuWatch {
   GpuFile file_;
   GpuBlame blame_;
   const IsGiven is_given_;
-  GpuLook look_;                                 // only foreign processes are kept
-  std::map<std::uint64_t, Time> foreign_since_;  // by the number of the process
+  GpuLook look_;  // only foreign processes are kept
+  // The identity of a foreign process: its number, program and user, because another process may have the number later.
+  using ProcessKey = std::tuple<std::uint64_t, std::string, std::string>;
+  struct Notice {
+    Time ends;  // it is asked to end
+    bool was_asked = false;
+  };
+  static ProcessKey key_of(const GpuProcess& one) { return {one.pid, one.name, one.user}; }
+
+  const bool ends_foreign_;
+  std::map<ProcessKey, Notice> notices_;
   Time looked_at_ = Time::never();
   Time next_look_;
 };

@@ -80,7 +80,7 @@ Time JobEnds::deadline() const {
 void JobEnds::on_time(Time instant) {
   for (JobId id : tables_.running.members()) {
     if (instant < limit_at(id)) continue;
-    LocalJob& job = jobs_[id];
+    LocalJob& job = jobs_.at(id);
     job.has_ended = true;
     const std::string limit = span_text(job.what.limit.ms);
     inbox_.add({.kind = EventKind::kFailed,

@@ -11,7 +11,8 @@
 namespace fairlead {
 
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
-                           Inbox& inbox, StartConditions& conditions, std::string hook)
+                           Inbox& inbox, StartConditions& conditions, std::string hook,
+                           bool ends_foreign)
     : io_(io),
       tables_(tables),
       inbox_(inbox),
@@ -19,12 +20,14 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
       first_gpus_(fairlead::first_gpus(machine.cluster)),
       jobs_(io, grace, machine.cluster.gpus),
       monitor_(io, tables, machine, jobs_, gpus_, inbox),
-      gpus_(io, tables, machine, inbox,
-            [this](TaskId id, std::uint32_t gpu) {
-              const LocalTask* const task = jobs_.task_of(id.job);
-              if (task == nullptr || task->id != id) return true;
-              return task->gpus.empty() || std::ranges::find(task->gpus, gpu) != task->gpus.end();
-            }),
+      gpus_(
+          io, tables, machine, inbox,
+          [this](TaskId id, std::uint32_t gpu) {
+            const LocalTask* const task = jobs_.task_of(id.job);
+            if (task == nullptr || task->id != id) return true;
+            return task->gpus.empty() || std::ranges::find(task->gpus, gpu) != task->gpus.end();
+          },
+          ends_foreign),
       room_{GpuRoom(tables, machine.cluster), HostRoom(machine.host.memory_mb)},
       ends_(tables, jobs_, gpus_, inbox),
       launcher_(io, tables, machine, jobs_, gpus_, room_, ends_, inbox, std::move(hook)) {}
@@ -246,7 +249,7 @@ Time LocalBackend::deadline() const {
 void LocalBackend::on_time(Time now, Time instant) {
   ends_.on_time(instant);
   room_.gpus.set_report(gpus_.memory());
-  const auto is_bound = [&](JobId id) { return jobs_[id].task || jobs_[id].start; };
+  const auto is_bound = [&](JobId id) { return jobs_.at(id).task || jobs_.at(id).start; };
   room_.update(now, is_bound, conditions_);
   conditions_.update(now);
   gpus_.on_time(now);

@@ -40,9 +40,9 @@ namespace fairlead {
 class LocalBackend : public RecordSink {
  public:
   // `grace`: from SIGTERM to SIGKILL. `hook`: the folder of the hook for the jobs' Python processes (python/hook);
-  // empty: they start without it. The arguments must outlive the backend.
+  // empty: they start without it. `ends_foreign`: of GpuWatch. The arguments must outlive the backend.
   LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox,
-               StartConditions& conditions, std::string hook = {});
+               StartConditions& conditions, std::string hook = {}, bool ends_foreign = false);
 
   // Adds a job from before the daemon's start, with the number of its tasks that were started. A job that is done may
   // have processes.

@@ -61,8 +61,10 @@ class LocalJobs {
   // `grace`: from SIGTERM to SIGKILL. `gpus`: the number of GPUs of the machine. REQUIRES: `io` outlives this.
   LocalJobs(Io& io, Duration grace, std::uint32_t gpus) : io_(io), grace_(grace), works_on_(gpus) {}
 
-  // Returns the job, which is added if it is not here. O(log jobs), like the next four.
+  // Returns the job, which is added if it is not here. O(log jobs), like the next five.
   LocalJob& operator[](JobId job) { return jobs_[job]; }
+  // REQUIRES: the job is here.
+  LocalJob& at(JobId job) { return jobs_.at(job); }
   // Returns null if there is no such job.
   LocalJob* find(JobId job);
   const Submission* submission(JobId job) const;

@@ -36,8 +36,6 @@ struct Machine {
   // GPUs that the machine had when its folder was last used, and that it has no more.
   std::set<std::uint32_t> absent{};
   std::set<std::uint32_t> not_served{};  // by the choice of the administrator
-  // Foreign processes on GPUs that are served are ended, by the choice of the administrator.
-  bool ends_foreign = false;
   HostSize host{};
 };
 

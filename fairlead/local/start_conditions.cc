@@ -264,7 +264,10 @@ void StartConditions::update(Time now) {
     groups_due_ = groups_due_ || !user.groups.empty();
     urgent_due_ = urgent_due_ || has_urgent();
   }
-  if (std::exchange(groups_due_, false)) update_groups();
+  if (std::exchange(groups_due_, false)) {
+    update_groups();
+    urgent_due_ = urgent_due_ || has_urgent();
+  }
   urgent_due_ = urgent_due_ || urgent_order_.due() <= now;
   if (std::exchange(urgent_due_, false)) update_urgent(now);
   for (const JobId job : std::exchange(due_, {})) judge(job);
@@ -310,7 +313,12 @@ void StartConditions::update_groups() {
 
 // Orders the jobs that no other rule blocks.
 void StartConditions::update_urgent(Time now) {
-  for (const auto& [job, block] : urgent_order_.blocked()) due_.insert(job);
+  const auto judge_blocked = [&] {
+    for (const auto& [job, block] : urgent_order_.blocked()) {
+      if (jobs_.contains(job)) due_.insert(job);
+    }
+  };
+  judge_blocked();
   std::vector<OrderedJob> ordered;
   for (const auto& [id, user] : users_) {
     if (urgent_.empty()) break;
@@ -321,7 +329,7 @@ void StartConditions::update_urgent(Time now) {
     }
   }
   urgent_order_.update(now, std::move(ordered), 0, tables_);
-  for (const auto& [job, block] : urgent_order_.blocked()) due_.insert(job);
+  judge_blocked();
 }
 
 bool StartConditions::can_run(const Entry& entry) const {

@@ -20,7 +20,7 @@ void TaskLauncher::withdraw(JobId id, LocalJob& job) {
 }
 
 void TaskLauncher::start_all_due(Time now) {
-  std::erase_if(due_, [&](JobId id) { return start_due(now, id, jobs_[id]); });
+  std::erase_if(due_, [&](JobId id) { return start_due(now, id, jobs_.at(id)); });
 }
 
 bool TaskLauncher::start_due(Time now, JobId id, LocalJob& job) {

@@ -242,7 +242,7 @@ class LiveServer : public Server {
     conditions_.emplace(io_, tables, inbox_);
     FL_TRY(conditions_->load());
     backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_, *conditions_,
-                     options_.hook);
+                     options_.hook, options_.ends_foreign);
     facts_.emplace(io_, tables, *backend_, *conditions_);
     world_.set_backend(*backend_);
     views_.emplace(*facts_, live_);

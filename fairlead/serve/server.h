@@ -42,6 +42,8 @@ struct ServeOptions {
   std::string notify{};
   // The machine's name in them.
   std::string host{};
+  // Foreign processes on GPUs are ended after a notice (local/gpu_watch.h).
+  bool ends_foreign = false;
 };
 
 class Server {

@@ -89,12 +89,14 @@ TEST(Server, AForeignProcessIsEndedAfterANoticeIfTheAdministratorWantsIt) {
   daemon.io.machine().add_foreign(1, Time{} + seconds(5000), {}, true);
   daemon.run_to(100);
   EXPECT_EQ(gpu(daemon, 0)["foreign"][0]["remark"],
-            "is not a Fairlead job, and is ended in 3m 25s");
+            "is not a Fairlead job, and is ended in 3m 27s");
   daemon.run_to(300);
   EXPECT_EQ(gpu(daemon, 0)["state"], "down");
   daemon.run_to(320);
   EXPECT_EQ(gpu(daemon, 0)["state"], "idle");
   EXPECT_EQ(gpu(daemon, 1)["foreign"][0]["remark"], "is not a Fairlead job, and was asked to end");
+  daemon.run_to(330);
+  EXPECT_EQ(daemon.io.machine().end_requests(), 2) << "one SIGTERM for each";
   daemon.run_to(350);
   EXPECT_EQ(gpu(daemon, 1)["state"], "idle") << "SIGKILL";
 }

@@ -135,6 +135,19 @@ TEST(Priority, AnUrgentJobGoesBeforeTheJobsOfAllUsers) {
   }
 }
 
+TEST(Priority, JobsThatWaitForAnUrgentOneCanBeCancelled) {
+  SimDaemon daemon("fifo", "1xV100");
+  daemon.submit({"work", "100000"}, 1, kRoot, {{"priority", "urgent"}});
+  daemon.run_to(5);
+  const std::size_t job = daemon.submit({"work", "10000"});
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.state(job), "held");
+  EXPECT_EQ(daemon.act(job, "cancel"), 200);
+  daemon.run_to(20);
+  EXPECT_EQ(daemon.state(job), "cancelled");
+  daemon.run_to(150);
+}
+
 TEST(Priority, OnlyAdministratorsSubmitUrgentJobs) {
   SimDaemon daemon("fifo", "1xV100");
   const json asked = {{"command", {"work", "1"}}, {"folder", "/data"}, {"priority", "urgent"}};

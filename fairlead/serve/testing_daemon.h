@@ -32,7 +32,6 @@ class SimDaemon : public SimClients {
   void open() {
     Machine machine = stand_in_machine(nodes_).value();
     machine.host = host;
-    machine.ends_foreign = ends_foreign;
     auto opened = Server::open(io, {.machine = std::move(machine),
                                     .policy = policy_,
                                     .grace = seconds(30),
@@ -40,7 +39,8 @@ class SimDaemon : public SimClients {
                                     .http_address = "127.0.0.1:8080",
                                     .http_token = "secret",
                                     .notify = notify,
-                                    .host = "gpu1"});
+                                    .host = "gpu1",
+                                    .ends_foreign = ends_foreign});
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
     server = std::move(*opened);
   }
@@ -132,7 +132,7 @@ class SimDaemon : public SimClients {
 
   SimIo io{1, {}};
   HostSize host{};            // size of the machine of the next daemon
-  bool ends_foreign = false;  // Machine::ends_foreign of the next daemon
+  bool ends_foreign = false;  // the next daemon ends foreign processes
   Duration keep{};            // option of the next daemon
   std::string notify{};       // the same
   std::unique_ptr<Server> server;

@@ -86,7 +86,7 @@ void Homes::spread_out(const View& view, JobId job, std::span<const Slice> slice
   StrideClient client = new_client(view, job);
   client.pass = clock();
   residences_[job].spread = spreads_.add({client, {slices.begin(), slices.end()}});
-  const double time = std::min<double>(1, client.tickets / client.gpus);
+  const double time = need_of(client).time;
   for (Slice slice : spread(job).slices) {
     if (nodes_.add_slice(slice, job, time)) begin_turns(slice.node);
   }

@@ -39,11 +39,6 @@ struct Home {
   bool is_none() const { return node.is_none() && slices.empty(); }
 };
 
-// Returns the job's need of its node if it gets its due.
-inline Need need_of(const StrideClient& client) {
-  return {client.gpus, std::min(1.0, client.tickets / client.gpus)};
-}
-
 class Homes {
  public:
   struct Options {

@@ -18,6 +18,11 @@
 
 namespace fairlead {
 
+// Returns the job's need of GPUs if it gets its due.
+inline Need need_of(const StrideClient& client) {
+  return {client.gpus, std::min(1.0, client.tickets / client.gpus)};
+}
+
 struct SpreadJob {
   StrideClient client;
   std::vector<Slice> slices;
@@ -25,7 +30,7 @@ struct SpreadJob {
   // Returns its need of one of its nodes. O(slices).
   Need need_on(NodeId node) const {
     const auto slice = std::ranges::find(slices, node, &Slice::node);
-    return {slice->gpus, std::min(1.0, client.tickets / client.gpus)};
+    return {slice->gpus, need_of(client).time};
   }
   void fields(Archive& archive) { archive(client, slices); }
 };

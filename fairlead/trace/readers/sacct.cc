@@ -11,6 +11,7 @@
 #include "fairlead/input/civil_time.h"
 #include "fairlead/input/csv.h"
 #include "fairlead/trace/readers/readers.h"
+#include "fairlead/trace/readers/sacct_json.h"
 #include "fairlead/trace/readers/sacct_runs.h"
 #include "fairlead/trace/states.h"
 

@@ -1,3 +1,4 @@
+#include "fairlead/trace/readers/sacct_json.h"
 // Slurm's sacct --json: an object whose "jobs" are objects with job_id, state, tres and times in Unix time. Numbers may
 // stand alone or, since Slurm 23.02, as {"set": true, "number": 8}. Each job is dropped once it is read, so that memory
 // does not grow with the log. The same jobs and times count as in tables (sacct.cc).

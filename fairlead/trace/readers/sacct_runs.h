@@ -36,7 +36,4 @@ class SlurmRuns {
   std::string named_;
 };
 
-// Reads what sacct --json writes: Slurm 21.08 and later.
-Status read_slurm_json(ByteSource& source, const ReadOptions& options, WorkloadBuilder& builder);
-
 }  // namespace fairlead
