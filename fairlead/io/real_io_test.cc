@@ -175,7 +175,10 @@ TEST_P(RealIoTest, MembersOfTheGroupAreAdministrators) {
 TEST_P(RealIoTest, AProcessOfNoTaskEndsAtTheRequest) {
   for (const bool by_force : {false, true}) {
     const pid_t pid = ::fork();
-    if (pid == 0) {
+    if (pid == 0) {  // the daemon blocks SIGTERM, and its child inherits that
+      sigset_t none;
+      ::sigemptyset(&none);
+      ::sigprocmask(SIG_SETMASK, &none, nullptr);
       for (;;) ::pause();
     }
     io_->end_process(static_cast<std::uint64_t>(pid), by_force);
