@@ -56,8 +56,12 @@ TEST_P(GpusTest, AProcessOfNoTaskIsNamed) {
   say_on("GPU-a", ::getpid());
   std::string name = text_of_file("/proc/self/comm");
   name.pop_back();
-  EXPECT_EQ(processes(), (std::vector<GpuProcess>{{1, static_cast<std::uint64_t>(::getpid()), name,
-                                                   account_name(::geteuid())}}));
+  const GpuProcess self = {.gpu = 1,
+                           .pid = static_cast<std::uint64_t>(::getpid()),
+                           .name = name,
+                           .user = account_name(::geteuid()),
+                           .is_root = ::geteuid() == 0};
+  EXPECT_EQ(processes(), std::vector<GpuProcess>{self});
 }
 
 TEST_P(GpusTest, WhatIsBelowATaskIsItsOwnHoweverItDetachedItself) {
