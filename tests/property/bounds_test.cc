@@ -1,9 +1,9 @@
 // The lower bounds of the summary apply to every policy.
 #include "fairlead/metrics/bounds.h"
-#include "fairlead/metrics/metrics.h"
 
 #include "fairlead/input/cluster_file.h"
 #include "fairlead/input/models_file.h"
+#include "fairlead/metrics/metrics.h"
 #include "testing/property.h"
 #include "testing/steps.h"
 #include "testing/world.h"
