@@ -179,6 +179,13 @@ void report_missing_limits(const RealIo& io) {
              fmt::join(missing, ", "));
 }
 
+Result<bool> ends_foreign_of(const Flags& flags) {
+  const bool ends = flags.foreign == "end";
+  if (ends && ::geteuid() != 0)
+    return input_error("--foreign end: only root can end the processes of others");
+  return ends;
+}
+
 Status serve_locally(const CLI::App& app, const Flags& flags) {
   FL_TRY_ASSIGN(port, port_of(flags.http));
   if (flags.install) return install(app, flags);
@@ -187,9 +194,7 @@ Status serve_locally(const CLI::App& app, const Flags& flags) {
   options.port = port;
   FL_TRY_ASSIGN(machine, machine_of(flags));
   const std::string gpus = gpus_text(machine);
-  const bool ends_foreign = flags.foreign == "end";
-  if (ends_foreign && ::geteuid() != 0)
-    return input_error("--foreign end: only root can end the processes of others");
+  FL_TRY_ASSIGN(ends_foreign, ends_foreign_of(flags));
   options.has_gpus = flags.nodes.empty();
   FL_TRY_ASSIGN(io, RealIo::open(options));
   report_missing_limits(*io);
@@ -246,6 +251,33 @@ Status serve(const CLI::App& app, const Flags& flags) {
 constexpr const char* kUninstallHelp =
     "stop that service and remove it; jobs run on. On Kubernetes: resume the jobs that a scheduler "
     "suspended, once none leads";
+
+// Adds the options of how one machine treats jobs, their logs and foreign processes.
+void add_care_options(CLI::App& app, Flags& flags) {
+  app.add_option("--grace", flags.grace_s,
+                 "time for a job that must move to write a checkpoint, from SIGTERM to SIGKILL")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  add_whole_number(
+      app, "--log-mb", flags.log_mb,
+      "megabytes of the disk that the log of a job may have; the older part of a longer "
+      "one is removed (0: any number)")
+      ->capture_default_str();
+  app.add_option("--keep", flags.keep,
+                 "how long the logs of ended jobs are kept, like 90d (default: for ever)")
+      ->type_name("TIME");
+  app.add_option("--foreign", flags.foreign,
+                 "what happens to processes on the GPUs that are of no job, or of a job with other "
+                 "GPUs: they are named, or also ended five minutes later")
+      ->check(CLI::IsMember({"warn", "end"}))
+      ->capture_default_str();
+  app.add_option("--notify", flags.notify,
+                 "shell command for the end of each job that asks for it (submit --notify), as "
+                 "the daemon's user: /usr/share/fairlead/notify-mail sends mail, and "
+                 "notify-webhook there posts to an address (default: none)")
+      ->type_name("COMMAND");
+}
 
 // Adds the options of --backend kubernetes.
 void add_cluster_options(CLI::App& app, Flags& flags) {
@@ -312,30 +344,7 @@ Command add_serve(CLI::App& root) {
                   "machine with its token (fairlead page); on Kubernetes metrics, health and the "
                   "data of jobs, read-only, to all clients that reach ADDRESS")
       ->type_name("ADDRESS:PORT");
-  app->add_option("--grace", flags->grace_s,
-                  "time for a job that must move to write a checkpoint, from SIGTERM to SIGKILL")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
-  add_whole_number(
-      *app, "--log-mb", flags->log_mb,
-      "megabytes of the disk that the log of a job may have; the older part of a longer "
-      "one is removed (0: any number)")
-      ->capture_default_str();
-  app->add_option("--keep", flags->keep,
-                  "how long the logs of ended jobs are kept, like 90d (default: for ever)")
-      ->type_name("TIME");
-  app->add_option(
-         "--foreign", flags->foreign,
-         "what happens to processes on the GPUs that are of no job, or of a job with other "
-         "GPUs: they are named, or also ended five minutes later")
-      ->check(CLI::IsMember({"warn", "end"}))
-      ->capture_default_str();
-  app->add_option("--notify", flags->notify,
-                  "shell command for the end of each job that asks for it (submit --notify), as "
-                  "the daemon's user: /usr/share/fairlead/notify-mail sends mail, and "
-                  "notify-webhook there posts to an address (default: none)")
-      ->type_name("COMMAND");
+  add_care_options(*app, *flags);
   add_whole_number(*app, "--seed", flags->seed, "seed of all random draws of the policy")
       ->capture_default_str();
   app->add_flag("--signals", flags->use_signals,
