@@ -270,7 +270,8 @@ void add_care_options(CLI::App& app, Flags& flags) {
   app.add_option("--foreign", flags.foreign,
                  "what happens to processes on the GPUs that are of no job, or of a job with other "
                  "GPUs: they are named, or also ended five minutes later")
-      ->check(CLI::IsMember({"warn", "end"}))
+      ->check(CLI::IsMember({"warn", "end"}).description(""))
+      ->type_name("warn|end")
       ->capture_default_str();
   app.add_option("--notify", flags.notify,
                  "shell command for the end of each job that asks for it (submit --notify), as "
