@@ -252,8 +252,8 @@ constexpr const char* kUninstallHelp =
     "stop that service and remove it; jobs run on. On Kubernetes: resume the jobs that a scheduler "
     "suspended, once none leads";
 
-// Adds the options of how one machine treats jobs, their logs and foreign processes.
-void add_care_options(CLI::App& app, Flags& flags) {
+// Adds the options about jobs on this machine, their logs and foreign processes.
+void add_job_options(CLI::App& app, Flags& flags) {
   app.add_option("--grace", flags.grace_s,
                  "time for a job that must move to write a checkpoint, from SIGTERM to SIGKILL")
       ->type_name("SECONDS")
@@ -345,7 +345,7 @@ Command add_serve(CLI::App& root) {
                   "machine with its token (fairlead page); on Kubernetes metrics, health and the "
                   "data of jobs, read-only, to all clients that reach ADDRESS")
       ->type_name("ADDRESS:PORT");
-  add_care_options(*app, *flags);
+  add_job_options(*app, *flags);
   add_whole_number(*app, "--seed", flags->seed, "seed of all random draws of the policy")
       ->capture_default_str();
   app->add_flag("--signals", flags->use_signals,

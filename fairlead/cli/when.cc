@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 
 namespace fairlead {
 namespace {
@@ -24,19 +23,6 @@ struct WhenFlags {
   SchedulerFlags scheduler;
   bool json = false;
 };
-
-// Prints the forecast of a job. `subject`: its name within a sentence; `notes`: the assumptions.
-Status print_forecast(const QueueNow& queue, const JobAnswer& job, std::string_view subject,
-                      std::int64_t now_unix_ms,
-                      const std::function<std::string(const Forecast&)>& notes, bool as_json) {
-  FL_TRY_ASSIGN(answer, forecast(queue, job.id));
-  if (as_json) {
-    fmt::print("{}", forecast_json(answer, job));
-  } else {
-    fmt::print("{}\n{}", forecast_text(answer, subject, now_unix_ms), notes(answer));
-  }
-  return {};
-}
 
 Status when_on_daemon(const WhenFlags& flags) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
@@ -56,11 +42,15 @@ Status when_on_daemon(const WhenFlags& flags) {
     return {};
   }
   FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, users));
-  const auto notes = [](const Forecast& of) {
-    return "This guesses that\n" + guesses_text(of.guesses);
-  };
-  return print_forecast(queue, *job, fmt::format("job {}", id), cluster.now_unix_ms, notes,
-                        flags.json);
+  FL_TRY_ASSIGN(answer, forecast(queue, id));
+  if (flags.json) {
+    fmt::print("{}", forecast_json(answer, *job));
+    return {};
+  }
+  fmt::print("{}\nThis guesses that\n{}",
+             forecast_text(answer, fmt::format("job {}", id), cluster.now_unix_ms),
+             guesses_text(answer.guesses));
+  return {};
 }
 
 Result<ClusterNow> kubernetes_now_of(const SchedulerFlags& scheduler, bool all_schedulers) {
@@ -88,8 +78,13 @@ Status when_on_kubernetes(const WhenFlags& flags) {
         flags.job);
   }
   FL_TRY_ASSIGN(now_unix_ms, add_present_policy(now.queue, flags.scheduler));
-  const auto notes = [&](const Forecast&) { return assumptions_text(now); };
-  return print_forecast(now.queue, *job, job->name, now_unix_ms, notes, flags.json);
+  FL_TRY_ASSIGN(answer, forecast(now.queue, job->id));
+  if (flags.json) {
+    fmt::print("{}", forecast_json(answer, *job));
+    return {};
+  }
+  fmt::print("{}\n{}", forecast_text(answer, job->name, now_unix_ms), assumptions_text(now));
+  return {};
 }
 
 struct WhatIfFlags {

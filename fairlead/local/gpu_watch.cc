@@ -13,9 +13,6 @@ namespace {
 
 // Chosen: costs a few milliseconds of the driver for each GPU, and is frequent enough to be useful.
 constexpr Duration kGpuLook = seconds(5);
-// Chosen: enough time to see the notice and to save some work, and little compared with a job.
-constexpr Duration kForeignNotice = seconds(300);
-constexpr Duration kForeignGrace = seconds(30);
 
 }  // namespace
 
@@ -48,30 +45,8 @@ void GpuWatch::look(Time now) {
   std::erase_if(look_.processes, [&](const GpuProcess& one) {
     return !one.task.job.is_none() && is_given_(one.task, one.gpu);
   });
-  if (ends_foreign_) end_foreign(now);
+  if (ends_foreign_) notices_.update(io_, look_.processes, machine_.not_served, now);
   settle();
-}
-
-void GpuWatch::end_foreign(Time now) {
-  std::map<ProcessKey, Notice> notices;  // one with several GPUs has one notice
-  for (const GpuProcess& one : look_.processes) {
-    if (one.is_root || machine_.not_served.contains(one.gpu)) continue;
-    const ProcessKey key = key_of(one);
-    const auto before = notices_.find(key);
-    notices.emplace(key, before == notices_.end() ? Notice{now + kForeignNotice} : before->second);
-  }
-  for (auto& [key, notice] : notices) {
-    const bool by_force = notice.ends + kForeignGrace <= now;
-    if (by_force || (notice.ends <= now && !notice.was_asked))
-      io_.end_process(std::get<0>(key), by_force);
-    notice.was_asked = notice.ends <= now;
-  }
-  notices_ = std::move(notices);
-}
-
-Time GpuWatch::end_of(const GpuProcess& foreign) const {
-  const auto found = notices_.find(key_of(foreign));
-  return found == notices_.end() ? Time::never() : found->second.ends;
 }
 
 void GpuWatch::on_time(Time now) {

@@ -1,11 +1,9 @@
 // The GPUs of the machine that no job may have now, and why.
 //
-// Five causes: a foreign process computes on the GPU, of no job or of a job with other GPUs; the driver reports an error or no longer lists it; tasks fail at
-// once on it (local/gpu_blame.h); an administrator closed it; the daemon does not serve it. A job that has such a GPU
-// already keeps it, and no other job follows: idle ones are down for the engine, and starts on them are taken back.
-//
-// Foreign processes are ended, if the administrator wants it: SIGTERM follows five minutes after the daemon first saw the
-// process, and SIGKILL half a minute later. Processes of root are never ended.
+// Five causes: a foreign process computes on the GPU, of no job or of a job with other GPUs (local/foreign_notices.h); the
+// driver reports an error or no longer lists it; tasks fail at once on it (local/gpu_blame.h); an administrator closed it;
+// the daemon does not serve it. A job that has such a GPU already keeps it, and no other job follows: idle ones are down for
+// the engine, and starts on them are taken back.
 //
 // The file "gpus" of the daemon's folder keeps the numbers of the GPUs by name, and the closed ones. After a crash the
 // engine's tables are brought into its state.
@@ -15,6 +13,7 @@
 #include "fairlead/engine/inbox.h"
 #include "fairlead/engine/tables.h"
 #include "fairlead/io/io.h"
+#include "fairlead/local/foreign_notices.h"
 #include "fairlead/local/gpu_blame.h"
 #include "fairlead/local/gpu_file.h"
 #include "fairlead/local/machine.h"
@@ -26,7 +25,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace fairlead {
@@ -53,8 +51,7 @@ class GpuWatch {
   bool has_looked_at(Time now) const { return looked_at_ == now; }
   // Returns the processes on GPUs that belong to no task, or to a task that was not given the GPU.
   std::span<const GpuProcess> foreign() const { return look_.processes; }
-  // Returns when a foreign process is asked to end, which may be over; never: it is not ended.
-  Time end_of(const GpuProcess& foreign) const;
+  const ForeignNotices& notices() const { return notices_; }
 
   // Returns whether a job may start on these GPUs.
   bool are_usable(std::span<const std::uint32_t> gpus) const;
@@ -88,7 +85,6 @@ class GpuWatch {
   std::uint64_t unusable(NodeId node) const;
   std::uint64_t mask_of(NodeId node, const auto& gpus) const;
   void settle();
-  void end_foreign(Time now);
   // Writes the file if it has changed.
   Status keep();
 
@@ -101,16 +97,8 @@ class GpuWatch {
   GpuBlame blame_;
   const IsGiven is_given_;
   GpuLook look_;  // only foreign processes are kept
-  // The identity of a foreign process: its number, program and user, because another process may have the number later.
-  using ProcessKey = std::tuple<std::uint64_t, std::string, std::string>;
-  struct Notice {
-    Time ends;  // it is asked to end
-    bool was_asked = false;
-  };
-  static ProcessKey key_of(const GpuProcess& one) { return {one.pid, one.name, one.user}; }
-
   const bool ends_foreign_;
-  std::map<ProcessKey, Notice> notices_;
+  ForeignNotices notices_;
   Time looked_at_ = Time::never();
   Time next_look_;
 };

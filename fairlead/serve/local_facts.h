@@ -19,7 +19,9 @@ class LocalFacts : public BackendFacts {
   bool rests_in_place(JobId) const override { return true; }
   JobFacts of(JobId job, Time now) const override;
   std::span<const GpuProcess> foreign() const override { return backend_.gpus().foreign(); }
-  Time end_of(const GpuProcess& foreign) const override { return backend_.gpus().end_of(foreign); }
+  Time end_of(const GpuProcess& foreign) const override {
+    return backend_.gpus().notices().end_of(foreign);
+  }
   std::vector<Outage> outages(Time now) const override;
   std::uint32_t gpus_max(std::string_view user) const override;
   std::vector<Group> groups() const override;

@@ -42,7 +42,7 @@ struct ServeOptions {
   std::string notify{};
   // The machine's name in them.
   std::string host{};
-  // Foreign processes on GPUs are ended after a notice (local/gpu_watch.h).
+  // Foreign processes on GPUs are ended after a notice (local/foreign_notices.h).
   bool ends_foreign = false;
 };
 

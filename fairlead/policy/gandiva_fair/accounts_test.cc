@@ -13,11 +13,6 @@
 namespace fairlead {
 namespace {
 
-const GpuTypeId kFast(0);
-const GpuTypeId kSlow(1);
-const UserId kAnn(0);
-const UserId kBen(1);
-
 // Draws the next happening; equal seeds give equal happenings.
 class Happenings {
  public:

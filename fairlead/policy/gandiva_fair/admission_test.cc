@@ -7,10 +7,6 @@
 namespace fairlead {
 namespace {
 
-const UserId kAnn(0);
-const UserId kBen(1);
-const UserId kEve(2);
-
 struct Gate : Town {
   Gate(std::string_view shorthand, const std::vector<std::int64_t>& tickets,
        double jobs_per_gpu_max = 4)

@@ -7,9 +7,6 @@
 namespace fairlead {
 namespace {
 
-const UserId kAnn(0);
-const UserId kBen(1);
-
 // A town that carries out moves at once.
 struct Movers : Town {
   using Town::Town;

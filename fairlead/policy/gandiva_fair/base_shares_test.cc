@@ -9,12 +9,6 @@
 namespace fairlead {
 namespace {
 
-const GpuTypeId kFast(0);
-const GpuTypeId kSlow(1);
-const UserId kAnn(0);
-const UserId kBen(1);
-const UserId kEve(2);
-
 // Users whose demand a test states.
 struct Claims : Tenants {
   Claims(std::string_view shorthand, const std::vector<std::int64_t>& tickets)

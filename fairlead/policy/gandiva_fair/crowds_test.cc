@@ -9,8 +9,6 @@
 namespace fairlead {
 namespace {
 
-const UserId kAnn(0);
-
 struct Crowd : Town {
   using Town::Town;
 

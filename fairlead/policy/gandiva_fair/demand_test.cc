@@ -1,5 +1,7 @@
 #include "fairlead/policy/gandiva_fair/demand.h"
 
+#include "fairlead/policy/gandiva_fair/testing.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,10 +9,6 @@
 
 namespace fairlead {
 namespace {
-
-const UserId kAnn(0);
-const UserId kBen(1);
-const UserId kEve(2);
 
 std::vector<UserId> active(const Demand& demand) {
   std::vector<UserId> users(demand.active().begin(), demand.active().end());

@@ -178,7 +178,7 @@ void Entitlements::fill_shares_of(GpuTypeId type) {
     tickets += static_cast<double>(tickets_[user]);
   }
   const auto gpus = static_cast<double>(base_.capacity(type));
-  if (!options_.filling) {
+  if (!fills_) {
     for (UserId user : rows_) {
       Pool& p = pools_(user, type);
       p.share = gpus * static_cast<double>(tickets_[user]) / tickets;

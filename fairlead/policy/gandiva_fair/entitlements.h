@@ -44,7 +44,7 @@ struct EntitlementOptions {
 class Entitlements {
  public:
   explicit Entitlements(const EntitlementOptions& options)
-      : options_(options), terms_(options.price) {}
+      : fills_(options.filling), terms_(options.price) {}
 
   // Sizes the columns. To be called again when there are more users.
   void begin(const Users& users, const Cluster& cluster);
@@ -91,7 +91,7 @@ class Entitlements {
   // Returns the GPUs that a job of `gpus` GPUs of the user is due on the type.
   double of_job(UserId user, GpuTypeId type, std::uint32_t gpus) const {
     const Pool& p = pools_(user, type);
-    return options_.filling ? std::min(static_cast<double>(gpus), p.level) : p.level;
+    return fills_ ? std::min(static_cast<double>(gpus), p.level) : p.level;
   }
   // Returns true if the share changed by more than a hundredth, and a thousandth of a GPU, since
   // the last call that returned true. Before that, since zero.
@@ -120,7 +120,7 @@ class Entitlements {
   void fill_shares_of(GpuTypeId type);
   void forget(UserId user);
 
-  const EntitlementOptions options_;
+  const bool fills_;  // EntitlementOptions::filling
   IdVector<UserId, std::int64_t> tickets_;
   Demand demand_;
   KeptGangs kept_;

@@ -12,12 +12,6 @@
 namespace fairlead {
 namespace {
 
-const GpuTypeId kFast(0);
-const GpuTypeId kSlow(1);
-const UserId kAnn(0);
-const UserId kBen(1);
-const UserId kEve(2);
-
 // --- Shares -----------------------------------------------------------------------------------
 
 TEST(Entitlements, DivideEightGpusAmongThreeUsersByTickets) {

@@ -5,11 +5,6 @@
 namespace fairlead {
 namespace {
 
-const UserId kAnn(0);
-const UserId kBen(1);
-const GpuTypeId kFast(0);
-const GpuTypeId kSlow(1);
-
 struct Choosing : Town {
   using Town::Town;
 

@@ -7,8 +7,6 @@
 namespace fairlead {
 namespace {
 
-const UserId kAnn(0);
-const UserId kBen(1);
 const GpuTypeId kV100(0);
 
 TEST(Homes, CountWhatIsWantedAndWhatIsToSpare) {

@@ -1,14 +1,11 @@
 #include "fairlead/policy/gandiva_fair/kept_gangs.h"
 
+#include "fairlead/policy/gandiva_fair/testing.h"
+
 #include <gtest/gtest.h>
 
 namespace fairlead {
 namespace {
-
-const UserId kAnn(0);
-const UserId kBen(1);
-const GpuTypeId kFast(0);
-const GpuTypeId kSlow(1);
 
 struct Gangs : KeptGangs {
   Gangs() { resize(2, 2); }

@@ -5,10 +5,6 @@
 namespace fairlead {
 namespace {
 
-const GpuTypeId kFast(0);
-const UserId kAnn(0);
-const UserId kBen(1);
-
 // Two users that are entitled to four GPUs each, and have the given GPUs from 0 s on.
 struct TwoUsers : Books {
   TwoUsers(std::int64_t of_ann, std::int64_t of_ben,

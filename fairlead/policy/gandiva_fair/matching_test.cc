@@ -7,11 +7,6 @@
 namespace fairlead {
 namespace {
 
-const UserId kAnn(0);
-const UserId kBen(1);
-const GpuTypeId kFast(0);
-const GpuTypeId kSlow(1);
-
 // V100 and K80 on nodes of four, one of each by default. V100 are three times as fast.
 struct TwoTypes : Town {
   explicit TwoTypes(std::string_view shorthand = "1xV100:4,1xK80:4") : Town(shorthand, {1, 1}) {}

@@ -16,6 +16,12 @@
 
 namespace fairlead {
 
+inline const GpuTypeId kFast(0);
+inline const GpuTypeId kSlow(1);
+inline const UserId kAnn(0);
+inline const UserId kBen(1);
+inline const UserId kEve(2);
+
 // The options of the policy as it is written on the command line.
 inline EntitlementOptions entitlement_options(std::string_view policy = "gandiva-fair") {
   return gandiva_fair_options(options_named(policy)).entitlements;

@@ -7,11 +7,6 @@
 namespace fairlead {
 namespace {
 
-const UserId kAnn(0);
-const UserId kBen(1);
-const GpuTypeId kFast(0);
-const GpuTypeId kSlow(1);
-
 // Three users, so that the second-highest speedup is a price, with jobs on both types.
 struct Exchange : Town {
   explicit Exchange(bool trade = true)

@@ -8,10 +8,6 @@
 namespace fairlead {
 namespace {
 
-const UserId kAnn(0);
-const UserId kBen(1);
-const UserId kEve(2);
-
 struct Rota : Town {
   Rota(std::string_view shorthand, const std::vector<std::int64_t>& tickets,
        TurnRule rule = TurnRule::kWeight, bool resident = false)

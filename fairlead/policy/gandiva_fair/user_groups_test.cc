@@ -5,11 +5,6 @@
 namespace fairlead {
 namespace {
 
-const UserId kAnn(0);
-const UserId kBen(1);
-const UserId kEve(2);
-const GpuTypeId kFast(0);
-
 TEST(UserGroups, LeaveToAllUsersOfAGroupTheRestOfItsQuota) {
   Tenants tenants("2xV100:4", {1, 1, 1});
   tenants.group({kAnn, kBen}, 1, 5);
