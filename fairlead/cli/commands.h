@@ -63,6 +63,8 @@ Command add_whatif(CLI::App& root);
 std::vector<Command> add_job_actions(CLI::App& root);
 // Adds `users` and `gpus` with their subcommands.
 std::vector<Command> add_users_and_gpus(CLI::App& root);
+// Adds `reservations` with its subcommands.
+std::vector<Command> add_reservations(CLI::App& root);
 
 // Prints the jobs of the running daemon in a table. Error: there is no daemon.
 Status show_queue();

@@ -18,6 +18,17 @@ using nlohmann::json;
 
 constexpr const char* kSystemSocket = "/run/fairlead/socket";
 
+Error several(const std::string& name, const std::vector<JobAnswer>& jobs) {
+  std::vector<std::int64_t> ids;
+  ids.reserve(jobs.size());
+  for (const JobAnswer& job : jobs) ids.push_back(job.id);
+  return {.message =
+              fmt::format("several jobs of yours have that name; give the number of one, {}: {}",
+                          fmt::join(ids, ", "), name)};
+}
+
+}  // namespace
+
 Result<json> body_of(const HttpMessage& answer) {
   json body = json::parse(answer.body, nullptr, false);
   if (answer.status >= 200 && answer.status < 300) {
@@ -31,17 +42,6 @@ Result<json> body_of(const HttpMessage& answer) {
   if (answer.status >= 500) return run_error("{}", reason);
   return input_error("{}", reason);
 }
-
-Error several(const std::string& name, const std::vector<JobAnswer>& jobs) {
-  std::vector<std::int64_t> ids;
-  ids.reserve(jobs.size());
-  for (const JobAnswer& job : jobs) ids.push_back(job.id);
-  return {.message =
-              fmt::format("several jobs of yours have that name; give the number of one, {}: {}",
-                          fmt::join(ids, ", "), name)};
-}
-
-}  // namespace
 
 void add_socket_flag(CLI::App& app, std::string& socket) {
   app.add_option("--socket", socket,
@@ -105,6 +105,10 @@ Result<json> Daemon::post(const std::string& target, const json& body, int termi
   FL_TRY(client_->send("POST", target, body.is_null() ? "" : body.dump(), terminal));
   FL_TRY_ASSIGN(answer, client_->receive());
   return body_of(answer);
+}
+
+Result<HttpMessage> Daemon::ask(const std::string& target, const json& body) {
+  return client_->ask("POST", target, body.dump());
 }
 
 Result<json> Daemon::put(const std::string& target, const json& body) {

@@ -25,6 +25,9 @@ std::string socket_path(const std::string& flag);
 // Returns the name of the account that runs this program, as used by the daemon.
 std::string own_name();
 
+// Returns the JSON of a response. Errors: the daemon's reason to refuse; the response is not JSON.
+Result<nlohmann::json> body_of(const HttpMessage& answer);
+
 // The answers that every daemon gives: the one of this machine, and the scheduler on Kubernetes. Errors for all: the
 // daemon's reason to refuse, or a lost connection.
 class DaemonQueries {
@@ -53,6 +56,8 @@ class Daemon : public DaemonQueries {
   Result<nlohmann::json> post(const std::string& target, const nlohmann::json& body = {},
                               int terminal = -1);
   Result<nlohmann::json> put(const std::string& target, const nlohmann::json& body);
+  // Sends POST, and returns the response, whatever its status.
+  Result<HttpMessage> ask(const std::string& target, const nlohmann::json& body);
 
   // Returns the number of a job given by number or by name: the only unfinished job of the user with that name, or
   // otherwise the latest. Error: there is none, or there are several.

@@ -55,7 +55,7 @@ std::string foreign_text(const GpuAnswer& gpu) {
   return fmt::format("{}", fmt::join(processes, "; "));
 }
 
-// Returns a line for each GPU that is out of service or has a foreign process.
+// Returns a line for each GPU that is out of service or has a foreign process, and for each reservation.
 std::string gpu_lines(const ClusterAnswer& cluster) {
   std::string lines;
   for (const NodeAnswer& node : cluster.nodes) {
@@ -67,6 +67,7 @@ std::string gpu_lines(const ClusterAnswer& cluster) {
       if (!gpu.foreign.empty()) lines += fmt::format("GPU {}: {}\n", gpu.index, foreign_text(gpu));
     }
   }
+  for (const ReservationAnswer& one : cluster.reservations) lines += printable(one.text) + "\n";
   return lines;
 }
 

@@ -47,6 +47,7 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
                                    add_whatif(root),     add_tracker(root, words)};
   for (Command& command : add_job_actions(root)) commands.push_back(std::move(command));
   for (Command& command : add_users_and_gpus(root)) commands.push_back(std::move(command));
+  for (Command& command : add_reservations(root)) commands.push_back(std::move(command));
   commands.push_back(add_serve(root));
   commands.push_back(add_agent(root));
   for (CLI::App* app : all_of(root)) app->group(kRunJobs);

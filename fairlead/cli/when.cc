@@ -1,5 +1,6 @@
 // `fairlead when | whatif`: forecasts.
 
+#include "fairlead/base/printable.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/forecast_text.h"
@@ -24,6 +25,15 @@ struct WhenFlags {
   bool json = false;
 };
 
+// Names the reservations, because forecasts do not simulate them.
+std::string left_out_text(const ClusterAnswer& cluster) {
+  std::string text;
+  for (const ReservationAnswer& one : cluster.reservations)
+    text += fmt::format("{}  {}\n", text.empty() ? "\nThis leaves out that\n" : "",
+                        printable(one.text));
+  return text;
+}
+
 Status when_on_daemon(const WhenFlags& flags) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   FL_TRY_ASSIGN(id, daemon.job_named(flags.job));
@@ -47,9 +57,9 @@ Status when_on_daemon(const WhenFlags& flags) {
     fmt::print("{}", forecast_json(answer, *job));
     return {};
   }
-  fmt::print("{}\nThis guesses that\n{}",
+  fmt::print("{}\nThis guesses that\n{}{}",
              forecast_text(answer, fmt::format("job {}", id), cluster.now_unix_ms),
-             guesses_text(answer.guesses));
+             guesses_text(answer.guesses), left_out_text(cluster));
   return {};
 }
 

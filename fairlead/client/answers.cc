@@ -122,13 +122,30 @@ ModelAnswer model_answer(const json& model) {
           .profile = model_profile(field(model, "profile"))};
 }
 
+ReservationAnswer reservation_answer(const json& one) {
+  return {.id = integer(one, "id").value_or(0),
+          .user = text(one, "user"),
+          .group = text(one, "group"),
+          .gpus = integer(one, "gpus").value_or(1),
+          .gpu_type = text(one, "gpu_type"),
+          .from_unix_ms = integer(one, "from_unix_ms").value_or(0),
+          .to_unix_ms = integer(one, "to_unix_ms").value_or(0),
+          .state = text(one, "state"),
+          .text = text(one, "text")};
+}
+
 }  // namespace
+
+std::vector<ReservationAnswer> reservation_answers(const json& answer) {
+  return list(answer, "reservations", reservation_answer);
+}
 
 ClusterAnswer cluster_answer(const json& answer) {
   return {.now_unix_ms = integer(answer, "now_unix_ms").value_or(0),
           .policy = text(answer, "policy"),
           .policy_options = text(answer, "policy_options"),
-          .nodes = list(answer, "nodes", node_answer)};
+          .nodes = list(answer, "nodes", node_answer),
+          .reservations = reservation_answers(answer)};
 }
 
 JobAnswer job_answer(const json& job) {

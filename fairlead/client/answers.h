@@ -34,11 +34,23 @@ struct NodeAnswer {
   std::vector<GpuAnswer> gpus;
 };
 
+struct ReservationAnswer {
+  std::int64_t id = 0;
+  std::string user, group;  // its holder: one of them is empty
+  std::int64_t gpus = 1;
+  std::string gpu_type;
+  std::int64_t from_unix_ms = 0;
+  std::int64_t to_unix_ms = 0;
+  std::string state;  // "planned", "in force", "lent"
+  std::string text;   // all of this in a sentence without its point
+};
+
 struct ClusterAnswer {
   std::int64_t now_unix_ms = 0;
   std::string policy;
   std::string policy_options;
   std::vector<NodeAnswer> nodes;
+  std::vector<ReservationAnswer> reservations{};
 };
 
 struct JobAnswer {
@@ -120,6 +132,8 @@ struct UsageAnswer {
   double gpu_s = 0;
 };
 
+// Reads {"reservations": [...]}.
+std::vector<ReservationAnswer> reservation_answers(const nlohmann::json& answer);
 ClusterAnswer cluster_answer(const nlohmann::json& answer);
 JobAnswer job_answer(const nlohmann::json& answer);
 // Reads {"jobs": [...]}; sorted by id.

@@ -1,5 +1,7 @@
 #include "fairlead/engine/idle_gpus.h"
 
+#include "fairlead/model/task_limits.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -63,11 +65,14 @@ void IdleGpus::take_of_node(NodeId node, std::uint64_t gpus) {
   of_type_[tables_.cluster.node_type[node]] -= static_cast<std::uint64_t>(std::popcount(gpus));
 }
 
-std::uint64_t usable_gpus(const Tables& tables, TypeMask types) {
+std::uint64_t usable_gpus(const Tables& tables, JobId job, TypeMask types) {
+  const TaskLimits* const limits = tables.jobs.limits;
+  const std::uint64_t task = tables.jobs.has(job) ? tables.jobs.task_gpus[job] : 1;
   std::uint64_t gpus = 0;
   for (const NodeId node : ids<NodeId>(tables.cluster.nodes())) {
-    if ((types & type_bit(tables.cluster.node_type[node])) != 0)
-      gpus += static_cast<std::uint64_t>(std::popcount(tables.nodes[node].usable()));
+    if ((types & type_bit(tables.cluster.node_type[node])) == 0) continue;
+    const auto here = static_cast<std::uint64_t>(std::popcount(tables.nodes[node].usable()));
+    gpus += limits == nullptr ? here : std::min(here, task * limits->most_tasks(job, node));
   }
   return gpus;
 }

@@ -27,7 +27,8 @@ class IdleGpus {
   IdVector<GpuTypeId, std::uint64_t> of_type_;  // numbers
 };
 
-// Returns the number of GPUs in service of these types. O(nodes).
-std::uint64_t usable_gpus(const Tables& tables, TypeMask types);
+// Returns the number of GPUs in service of these types that the limits on tasks leave to the job if no other job has any. The
+// job may be missing in the tables: then each of its tasks has one GPU. O(nodes).
+std::uint64_t usable_gpus(const Tables& tables, JobId job, TypeMask types);
 
 }  // namespace fairlead

@@ -71,6 +71,17 @@ std::vector<std::string> names_of_groups(const std::vector<std::uint32_t>& group
   return names;
 }
 
+bool has_account(const std::string& name) {
+  std::vector<char> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  return with_room(buffer,
+                   [&](char* bytes, std::size_t size) {
+                     return ::getpwnam_r(name.c_str(), &entry, bytes, size, &found);
+                   }) &&
+         found != nullptr;
+}
+
 std::optional<std::uint32_t> find_group(const std::string& name) {
   std::vector<char> buffer;
   group entry{};

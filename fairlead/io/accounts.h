@@ -14,6 +14,8 @@ std::string account_name(std::uint32_t uid);
 std::vector<std::uint32_t> groups_of(std::uint32_t uid, std::uint32_t gid);
 // Returns the names of groups; those without a name are left out.
 std::vector<std::string> names_of_groups(const std::vector<std::uint32_t>& groups);
+// Returns whether there is an account of that name.
+bool has_account(const std::string& name);
 // Returns nothing if there is no such group.
 std::optional<std::uint32_t> find_group(const std::string& name);
 // Returns whether the user may act for all users: root, the user of this process, members of the group of that name.

@@ -93,6 +93,19 @@ class BackendFacts {
   };
   // Returns the groups with a limit, by name.
   virtual std::vector<Group> groups() const { return {}; }
+  // A reservation of GPUs that is not over.
+  struct Reservation {
+    std::uint32_t id = 0;
+    std::string holder;
+    bool is_group = false;  // the holder is a group
+    std::uint32_t gpus = 1;
+    std::string_view type{};  // the type of the GPUs
+    std::int64_t from_unix_ms = 0;
+    std::int64_t to_unix_ms = 0;
+    std::string_view state{};  // "planned", "in force", "lent"
+  };
+  // Returns them by id. A backend that has any runs the jobs of one host.
+  virtual std::vector<Reservation> reservations(Time /*now*/) const { return {}; }
   // Returns whether processes of a job that is over are still there.
   virtual bool is_ending(JobId) const { return false; }
   // Returns a sentence about the way to release a job that its user holds; empty: there is none.

@@ -39,6 +39,8 @@ std::optional<JsonAnswer> query_answer(const Views& views, const HttpMessage& re
   const std::string_view path = request.path;
   if (path == "/v1/cluster") return JsonAnswer{200, views.cluster(now)};
   if (path == "/v1/users") return JsonAnswer{200, views.users(now)};
+  if (path == "/v1/reservations")
+    return JsonAnswer{200, {{"reservations", views.reservations(now)}}};
   if (path == "/v1/models") return JsonAnswer{200, views.models()};
   if (path == "/v1/usage") {
     constexpr double kSpanMaxS = 1e10;  // 300 years

@@ -125,6 +125,17 @@ std::string foreign_remark(const GpuProcess& process, Time ends, Time now) {
   return text;
 }
 
+std::string reservation_text(const BackendFacts::Reservation& one, std::int64_t unix_ms) {
+  std::string text = fmt::format("{} {} GPU{} reserved for {}{} (reservation {})", one.gpus,
+                                 one.type, one.gpus == 1 ? " is" : "s are",
+                                 one.is_group ? "the group " : "", one.holder, one.id);
+  if (one.from_unix_ms > unix_ms)
+    return fmt::format("{} in {}, for {}", text, span_text(one.from_unix_ms - unix_ms),
+                       span_text(one.to_unix_ms - one.from_unix_ms));
+  return fmt::format("{}, for {} more{}", text, span_text(one.to_unix_ms - unix_ms),
+                     one.state == "lent" ? "; others have them until it submits a job" : "");
+}
+
 json Views::foreign_on(std::uint32_t gpu, Time now) const {
   json list = json::array();
   for (const GpuProcess& process : backend.foreign()) {
@@ -174,6 +185,7 @@ json Views::cluster(Time now) const {
           {"policy", policy},
           {"policy_options", policy_options},
           {"nodes", std::move(nodes)},
+          {"reservations", reservations(now)},
           {"jobs_waiting", tables.waiting.members().size()},
           {"jobs_running", tables.running.members().size()}};
 }
@@ -322,6 +334,34 @@ void Views::add_gpu_metrics(PrometheusText& text, Time now) const {
   text.family("gpu_out_of_service", "gauge", "GPUs that no job may have, with the cause.");
   for (const BackendFacts::Outage& outage : backend.outages(now))
     text.value({{"gpu", fmt::format("{}", outage.gpu)}, {"cause", outage.cause}}, 1);
+}
+
+json Views::reservations(Time now) const {
+  const std::int64_t unix_ms = backend.unix_ms(now);
+  json list = json::array();
+  for (const BackendFacts::Reservation& one : backend.reservations(now)) {
+    list.push_back({{"id", one.id},
+                    {"user", one.is_group ? json(nullptr) : json(one.holder)},
+                    {"group", one.is_group ? json(one.holder) : json(nullptr)},
+                    {"gpus", one.gpus},
+                    {"gpu_type", one.type},
+                    {"from_unix_ms", one.from_unix_ms},
+                    {"to_unix_ms", one.to_unix_ms},
+                    {"state", one.state},
+                    {"text", reservation_text(one, unix_ms)}});
+  }
+  return list;
+}
+
+void Views::add_reservation_metrics(PrometheusText& text, Time now) const {
+  text.family("reserved_gpus", "gauge", "GPUs that are reserved now or later, by reservation.");
+  for (const BackendFacts::Reservation& one : backend.reservations(now)) {
+    text.value({{"reservation", fmt::format("{}", one.id)},
+                {one.is_group ? "group" : "user", one.holder},
+                {"gpu_type", one.type},
+                {"state", one.state}},
+               one.gpus);
+  }
 }
 
 // Returns null if no profile of the model was seen.

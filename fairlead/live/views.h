@@ -28,6 +28,9 @@ nlohmann::json usage_json(const Tables& tables, const UsageBook::Times& times);
 // BackendFacts::end_of().
 std::string foreign_remark(const GpuProcess& process, Time ends, Time now);
 
+// Returns "4 V100 GPUs are reserved for ann (reservation 3), for 2h 5m more". `unix_ms`: the present.
+std::string reservation_text(const BackendFacts::Reservation& one, std::int64_t unix_ms);
+
 struct Views {
   // REQUIRES: `live` has an engine; the arguments outlive this; `book` gets every record.
   Views(const BackendFacts& facts, const LiveEngine& live)
@@ -61,6 +64,10 @@ struct Views {
   void add_gpu_metrics(PrometheusText& text, Time now) const;
   // Returns the learned speeds of models (KnownSpeed::learned). O(speeds).
   nlohmann::json models() const;
+  // Returns the reservations of GPUs. O(reservations).
+  nlohmann::json reservations(Time now) const;
+  // Adds the family about reserved GPUs. O(reservations).
+  void add_reservation_metrics(PrometheusText& text, Time now) const;
   // Adds the families about users: GPU time, entitlement, GPUs in use. Costs as users().
   void add_user_metrics(PrometheusText& text, Time now) const;
 

@@ -138,6 +138,7 @@ class Why {
     if (tables_.jobs.state[job_] == JobState::kHeld) held_line();
     process_lines();
     foreign_lines();
+    reservation_lines();
     share_lines();
     restart_lines();
     if (is_verbose_) note_lines();
@@ -242,6 +243,20 @@ class Why {
       lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) {}.", process.gpu, process.name,
                                    process.user, process.pid,
                                    foreign_remark(process, views_.backend.end_of(process), now_)));
+    }
+  }
+
+  // Reports the GPUs of its types that are reserved, now or in the next day.
+  void reservation_lines() {
+    constexpr std::int64_t kDayMs = std::int64_t{24} * 60 * 60 * 1000;
+    const std::int64_t unix_ms = views_.backend.unix_ms(now_);
+    const auto& types = tables_.cluster.type_names;
+    for (const BackendFacts::Reservation& one : views_.backend.reservations(now_)) {
+      const auto type = std::find(types.begin(), types.end(), one.type) - types.begin();
+      const bool is_its =
+          (tables_.jobs.types[job_] & type_bit(GpuTypeId(static_cast<std::size_t>(type)))) != 0;
+      if (!is_its || one.from_unix_ms > unix_ms + kDayMs) continue;
+      lines_.push_back(fmt::format("{}.", reservation_text(one, unix_ms)));
     }
   }
 

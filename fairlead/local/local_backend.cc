@@ -11,8 +11,8 @@
 namespace fairlead {
 
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
-                           Inbox& inbox, StartConditions& conditions, std::string hook,
-                           bool ends_foreign)
+                           Inbox& inbox, StartConditions& conditions, TaskLimits& limits,
+                           std::string hook, bool ends_foreign)
     : io_(io),
       tables_(tables),
       inbox_(inbox),
@@ -29,6 +29,7 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
           },
           ends_foreign),
       room_{GpuRoom(tables, machine.cluster), HostRoom(machine.host.memory_mb)},
+      reservations_(io, tables, machine.cluster, jobs_, conditions, inbox, limits),
       ends_(tables, jobs_, gpus_, inbox),
       launcher_(io, tables, machine, jobs_, gpus_, room_, ends_, inbox, std::move(hook)) {}
 
@@ -46,10 +47,12 @@ void LocalBackend::add_new(const JobSpec& asked, Submission submission, Connecti
   LocalJob& made = jobs_[asked.job] = {.what = std::move(submission), .terminal = terminal};
   room_.add(asked.job, {asked.gpus, asked.types, made.what.gpu_memory_mb}, made.what.memory_mb);
   conditions_.add_new(asked, made.what);
+  reservations_.on_new_job();
 }
 
 void LocalBackend::on(const Record& record) {
   conditions_.on(record);
+  reservations_.on(record);
   std::visit(Overloaded{
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& what) {
                    done_.push_back(what.job);
@@ -243,7 +246,8 @@ void LocalBackend::remove(JobId id) {
 
 Time LocalBackend::deadline() const {
   return std::min({gpus_.deadline(), conditions_.deadline(), room_.gpus.deadline(),
-                   monitor_.deadline(), ends_.deadline(), jobs_.deadline()});
+                   reservations_.deadline(), monitor_.deadline(), ends_.deadline(),
+                   jobs_.deadline()});
 }
 
 void LocalBackend::on_time(Time now, Time instant) {
@@ -251,6 +255,7 @@ void LocalBackend::on_time(Time now, Time instant) {
   room_.gpus.set_report(gpus_.memory());
   const auto is_bound = [&](JobId id) { return jobs_.at(id).task || jobs_.at(id).start; };
   room_.update(now, is_bound, conditions_);
+  reservations_.update(now);
   conditions_.update(now);
   gpus_.on_time(now);
   monitor_.on_time(now);

@@ -25,6 +25,7 @@
 #include "fairlead/local/local_jobs.h"
 #include "fairlead/local/machine.h"
 #include "fairlead/local/memory_room.h"
+#include "fairlead/local/reservations.h"
 #include "fairlead/local/start_conditions.h"
 #include "fairlead/local/submission.h"
 #include "fairlead/local/task_history.h"
@@ -39,10 +40,11 @@ namespace fairlead {
 
 class LocalBackend : public RecordSink {
  public:
-  // `grace`: from SIGTERM to SIGKILL. `hook`: the folder of the hook for the jobs' Python processes (python/hook);
+  // `grace`: from SIGTERM to SIGKILL. `limits`: of the engine's world, for reservations. `hook`: the folder of the hook for the jobs' Python processes (python/hook);
   // empty: they start without it. `ends_foreign`: of GpuWatch. The arguments must outlive the backend.
   LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox,
-               StartConditions& conditions, std::string hook = {}, bool ends_foreign = false);
+               StartConditions& conditions, TaskLimits& limits, std::string hook = {},
+               bool ends_foreign = false);
 
   // Adds a job from before the daemon's start, with the number of its tasks that were started. A job that is done may
   // have processes.
@@ -72,6 +74,8 @@ class LocalBackend : public RecordSink {
   const JobMonitor& monitor() const { return monitor_; }
   const GpuWatch& gpus() const { return gpus_; }
   GpuWatch& gpus() { return gpus_; }
+  const Reservations& reservations() const { return reservations_; }
+  Reservations& reservations() { return reservations_; }
   // Returns the GPUs of a node that a start of the job should get last: another job's task is leaving them, tasks failed
   // at once on them, or it does not fit beside the jobs there.
   std::uint64_t last_choice(JobId job, NodeId node) const;
@@ -94,6 +98,7 @@ class LocalBackend : public RecordSink {
   JobMonitor monitor_;
   GpuWatch gpus_;
   MemoryRoom room_;
+  Reservations reservations_;
   JobEnds ends_;
   TaskLauncher launcher_;
   std::vector<JobId> done_;    // since the last retire()

@@ -5,6 +5,7 @@
 #include "fairlead/engine/backend.h"
 #include "fairlead/local/local_backend.h"
 #include "fairlead/local/old_logs.h"
+#include "fairlead/model/task_limits.h"
 
 #include <functional>
 
@@ -36,6 +37,10 @@ class LocalWorld : public Backend {
     return backend_->last_choice(job, node);
   }
 
+  // The limits that LocalBackend keeps.
+  TaskLimits& limits() { return limits_; }
+  const TaskLimits* task_limits() const override { return &limits_; }
+
   OldLogs& old_logs() { return old_logs_; }
   // An error if nothing is carried out any more.
   const Status& disk() const { return disk_; }
@@ -45,6 +50,7 @@ class LocalWorld : public Backend {
 
   Io& io_;
   Inbox& inbox_;
+  TaskLimits limits_;
   LocalBackend* backend_ = nullptr;
   std::function<Status()> sync_;
   std::function<void(const IoEvent&)> on_client_;

@@ -91,7 +91,8 @@ void StartConditions::remove(JobId job) {
   tried_now_.erase(job);
   group_blocked_.erase(job);
   urgent_.erase(job);
-  for (const Room where : {Room::kGpus, Room::kHost}) without_room_.erase({job, where});
+  for (const Room where : {Room::kGpus, Room::kHost, Room::kReserved})
+    without_room_.erase({job, where});
 }
 
 // Looks up the user's groups. REQUIRES: the user has a job.
@@ -280,12 +281,12 @@ std::vector<OrderedJob> StartConditions::ordered_jobs(const User& user) const {
   for (const auto& [priority, job] : user.jobs) {
     const Entry& entry = jobs_.at(job);
     if (!is_new(job) && !tables_.jobs.is_here(job)) continue;
-    if (entry.what->is_held || has_unmet(job, *entry.what) || lacks_room(job)) continue;
+    if (entry.what->is_held || has_unmet(job, *entry.what) || lacks_memory(job)) continue;
     ordered.push_back({.job = job,
                        .priority = static_cast<std::int64_t>(priority),
                        .gpus = entry.gpus_max,
                        .state = state_in_order(tables_, job),
-                       .can_run = can_run(entry)});
+                       .can_run = can_run(job, entry)});
   }
   return ordered;
 }
@@ -332,8 +333,8 @@ void StartConditions::update_urgent(Time now) {
   judge_blocked();
 }
 
-bool StartConditions::can_run(const Entry& entry) const {
-  return usable_gpus(tables_, entry.types) >= entry.gpus;
+bool StartConditions::can_run(JobId job, const Entry& entry) const {
+  return usable_gpus(tables_, job, entry.types) >= entry.gpus;
 }
 
 // The tables have none of the jobs of the same batch, which a new job may start after.
@@ -353,7 +354,8 @@ void StartConditions::judge(JobId job) {
           {.kind = EventKind::kCancelled, .job = job, .reason = inbox_.keep(std::move(reason))});
     }
   }
-  const bool must_wait = what.is_held || has_unmet(job, what) || lacks_room(job) ||
+  const bool must_wait = what.is_held || has_unmet(job, what) || lacks_memory(job) ||
+                         lacks(job, Room::kReserved) ||
                          block_of(job, users_.at(entry.user)) != nullptr;
   const bool waits = is_held_open(tables_, job);
   const bool is_tried_now = tried_now_.contains(job) && tables_.jobs.state[job] == JobState::kHeld;

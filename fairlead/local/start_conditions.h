@@ -52,10 +52,12 @@ class StartConditions : public RecordSink {
   // Holds a job, or ends this; a release also ends the pause after a failed start. The next batch has the effect. Error: the
   // disk takes no more, and nothing was changed. REQUIRES: the job was added.
   Status set_held(JobId job, bool is_held);
-  // The memory that a job needs: of each GPU, or of the machine.
-  enum class Room : std::uint8_t { kGpus, kHost };
-  // Notes whether the memory that the job states is there. The next update() has the effect. Ignores a job that was not added.
+  // The room that a job may lack: memory of each GPU, memory of the machine, or GPUs that are not reserved.
+  enum class Room : std::uint8_t { kGpus, kHost, kReserved };
+  // Notes whether the job has that room. The next update() has the effect. Ignores a job that was not added.
   void set_has_room(JobId job, Room where, bool has_room);
+  // Called when the limits on tasks have changed. The next update() has the effect.
+  void on_limits() { on_gpus(); }
   // Sets GpuLimits::set_gpus_max() of a user, or of a group of accounts. The next batch has the effect. Error: the same.
   Status set_gpus_max(std::string_view user, std::uint32_t gpus_max);
   Status set_group_gpus_max(std::string_view group, std::uint32_t gpus_max);
@@ -113,10 +115,10 @@ class StartConditions : public RecordSink {
   bool has_urgent() const { return !urgent_.empty() || !urgent_order_.blocked().empty(); }
   void find_groups(User& user) const;
   const StartBlock* block_of(JobId job, const User& user) const;
-  bool can_run(const Entry& entry) const;
+  bool can_run(JobId job, const Entry& entry) const;
   bool has_unmet(JobId job, const Submission& what) const;
   bool lacks(JobId job, Room where) const { return without_room_.contains({job, where}); }
-  bool lacks_room(JobId job) const { return lacks(job, Room::kGpus) || lacks(job, Room::kHost); }
+  bool lacks_memory(JobId job) const { return lacks(job, Room::kGpus) || lacks(job, Room::kHost); }
   void judge(JobId job);
   void write(JobId job, Submission& what);
 

@@ -5,6 +5,7 @@
 #include "fairlead/http/prometheus.h"
 #include "fairlead/model/job_row.h"
 #include "fairlead/serve/job_request.h"
+#include "fairlead/serve/reservation_requests.h"
 
 #include <fmt/format.h>
 
@@ -182,6 +183,9 @@ std::optional<Api::Answer> Api::answer(ConnectionId connection, const Peer& peer
   if (request.method == "POST" && path == "/v1/jobs") return submit(connection, peer, request);
   if (const auto of = job_path(path, tables_)) return answer_job(connection, peer, request, *of);
   if (auto known = query_answer(views_, request, now())) return known;
+  if (auto reserved = reservation_answer(backend_.reservations(), tables_.cluster, request, peer,
+                                         io_.user_name(peer.uid), io_.unix_ms(now())))
+    return reserved;
   const bool is_operators =
       (request.method == "PUT" && (path.starts_with(kUsers) || path.starts_with(kGroups))) ||
       (request.method == "POST" && (path.starts_with(kNodes) || path.starts_with(kGpus)));
@@ -543,6 +547,7 @@ std::string Api::metrics() const {
   }
   for (const auto& [state, count] : states) text.value({{"state", state}}, count);
   views_.add_gpu_metrics(text, now());
+  views_.add_reservation_metrics(text, now());
   text.family("jobs", "gauge", "Jobs that are here, by state.");
   for (const auto& [state, jobs] : {std::pair("waiting", tables_.waiting.members().size()),
                                     std::pair("running", tables_.running.members().size()),

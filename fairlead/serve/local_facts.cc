@@ -68,6 +68,27 @@ std::vector<BackendFacts::Group> LocalFacts::groups() const {
   return all;
 }
 
+std::vector<BackendFacts::Reservation> LocalFacts::reservations(Time now) const {
+  const Reservations& book = backend_.reservations();
+  const auto state_text = [&](const fairlead::Reservation& one) -> std::string_view {
+    const Reservations::State state = book.state(one, now);
+    if (state == Reservations::State::kPlanned) return "planned";
+    return state == Reservations::State::kLent ? "lent" : "in force";
+  };
+  std::vector<Reservation> all;
+  for (const fairlead::Reservation& one : book.all()) {
+    all.push_back({.id = one.id,
+                   .holder = one.holder,
+                   .is_group = one.is_group,
+                   .gpus = one.total(),
+                   .type = tables_.cluster.type_names[one.type],
+                   .from_unix_ms = one.from_ms,
+                   .to_unix_ms = one.to_ms,
+                   .state = state_text(one)});
+  }
+  return all;
+}
+
 bool LocalFacts::is_ending(JobId job) const {
   return !tables_.jobs.is_here(job) && backend_.jobs().submission(job) != nullptr;
 }

@@ -25,6 +25,7 @@ class LocalFacts : public BackendFacts {
   std::vector<Outage> outages(Time now) const override;
   std::uint32_t gpus_max(std::string_view user) const override;
   std::vector<Group> groups() const override;
+  std::vector<Reservation> reservations(Time now) const override;
   bool is_ending(JobId job) const override;
   std::string release_hint(JobId job) const override;
 

@@ -92,6 +92,8 @@ class LiveServer : public Server {
     // No journal has the policy's work at wake-ups that changed nothing, so a recovery cannot know at
     // which of them a skip started.
     const bool may_skip = now - live_.engine().now() > live_.options().slack;
+    // The limits of reservations are not in the journal, so a recovery must not start before they changed.
+    is_snapshot_due_ = backend_->reservations().take_change() || is_snapshot_due_;
     if (is_snapshot_due_ || may_skip || records_since_snapshot_ >= options_.snapshot_records ||
         !goes_on) {
       live_.engine().snapshot(live_.policy_options());
@@ -242,7 +244,8 @@ class LiveServer : public Server {
     conditions_.emplace(io_, tables, inbox_);
     FL_TRY(conditions_->load());
     backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_, *conditions_,
-                     options_.hook, options_.ends_foreign);
+                     world_.limits(), options_.hook, options_.ends_foreign);
+    FL_TRY(backend_->reservations().load());
     facts_.emplace(io_, tables, *backend_, *conditions_);
     world_.set_backend(*backend_);
     views_.emplace(*facts_, live_);

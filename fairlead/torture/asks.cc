@@ -37,7 +37,8 @@ Asker Asks::asker(Rng& rng) const {
   return {.uid = kFirstUid + small(rng, plan_.users)};
 }
 
-Ask Asks::draw(Rng& rng, Asker asker) {
+Ask Asks::draw(Rng& rng, Asker asker, std::int64_t unix_ms) {
+  if (plan_.has_reservations && rng.below(12) == 0) return reserve(rng, unix_ms);
   constexpr std::array<std::pair<Kind, double>, 11> kKinds = {{{Kind::kSubmit, 40},
                                                                {Kind::kCancel, 8},
                                                                {Kind::kHold, 6},
@@ -103,6 +104,24 @@ Ask Asks::about_job(Kind kind, JobId job) const {
 Ask Asks::uncordon(std::string_view node) const {
   return {.kind = Kind::kCordon,
           .bytes = http_request("POST", fmt::format("/v1/nodes/{}/uncordon", node))};
+}
+
+Ask Asks::reserve(Rng& rng, std::int64_t unix_ms) {
+  const std::uint32_t asked = promises_.reservations_asked;
+  if (asked > 0 && rng.below(4) == 0) return cancel_reservation(1 + small(rng, asked));
+  ++promises_.reservations_asked;
+  const GpuTypeId type = cluster().node_type[some_node(rng)];
+  const std::int64_t from_ms = unix_ms + scaled(rng, 60'000) - 1000;
+  const std::string body = fmt::format(
+      R"({{"user":"user{}","gpus":{},"gpu_type":"{}","from_unix_ms":{},"to_unix_ms":{}}})",
+      kFirstUid + small(rng, plan_.users), 1 + small(rng, cluster().type_gpus[type]),
+      cluster().type_names[type], from_ms, from_ms + scaled(rng, 3'600'000));
+  return {.kind = Kind::kReserve, .bytes = http_request("POST", "/v1/reservations", body)};
+}
+
+Ask Asks::cancel_reservation(std::uint32_t id) const {
+  return {.kind = Kind::kReserve,
+          .bytes = http_request("POST", fmt::format("/v1/reservations/{}/cancel", id))};
 }
 
 Ask Asks::sweep() const { return {.kind = Kind::kSweep, .bytes = http_request("GET", "/v1/jobs")}; }

@@ -25,6 +25,7 @@ struct Ask {
     kTickets,
     kLimit,  // the number of GPUs that a user may have
     kCordon,
+    kReserve,  // or the end of a reservation
     kRead,     // an existing resource
     kNowhere,  // a resource that does not exist
     kSweep,    // the list of jobs, to see whether all have ended
@@ -55,18 +56,20 @@ class Asks {
   Asks(const WorldPlan& plan, Promises& promises) : plan_(plan), promises_(promises) {}
 
   Asker asker(Rng& rng) const;
-  // Draws a usual request.
-  Ask draw(Rng& rng, Asker asker);
+  // Draws a usual request. `unix_ms`: the calendar.
+  Ask draw(Rng& rng, Asker asker, std::int64_t unix_ms);
 
   Ask about_job(Ask::Kind kind, JobId job) const;
   Ask limit(std::string user, std::uint32_t gpus_max) const;
   Ask uncordon(std::string_view node) const;
+  Ask cancel_reservation(std::uint32_t id) const;
   Ask sweep() const;
 
  private:
   Ask submit(Rng& rng, Asker asker);
   std::string conditions(Rng& rng, Submitted& job) const;
   std::string tasks(Rng& rng, Ask& ask, Submitted job);
+  Ask reserve(Rng& rng, std::int64_t unix_ms);
   Ask tickets(Rng& rng) const;
   Ask read(Rng& rng) const;
   NodeId some_node(Rng& rng) const;

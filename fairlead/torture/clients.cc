@@ -64,9 +64,9 @@ void Clients::act(std::uint64_t action) {
   if (rng.below(100) == 0) return io_.terminate();
   if (io_.calls().is_dead()) return io_.network().wake(kRetry + action, io_.time() + seconds(2));
   const Asker asker = asks_.asker(rng);
-  std::vector<Ask> asks = {asks_.draw(rng, asker)};
+  std::vector<Ask> asks = {asks_.draw(rng, asker, io_.unix_ms(io_.time()))};
   while (rng.below(4) == 0 && !is_last(asks.back())) {
-    Ask next = asks_.draw(rng, asker);
+    Ask next = asks_.draw(rng, asker, io_.unix_ms(io_.time()));
     if (next.kind != Kind::kGarbage) asks.push_back(std::move(next));
   }
   ask(asker, std::move(asks), rng, true);
@@ -91,6 +91,8 @@ void Clients::sweep() {
     asks.push_back(asks_.uncordon(node));
   }
   for (const auto& [user, asked] : promises_.limits_asked) asks.push_back(asks_.limit(user, 0));
+  for (std::uint32_t id = 1; id <= promises_.reservations_asked; ++id)
+    asks.push_back(asks_.cancel_reservation(id));
   asks.push_back(asks_.sweep());
   const bool is_asked = ask({.uid = 0}, std::move(asks), rng, false);
   if (!is_finishing_)
@@ -229,6 +231,8 @@ void Clients::on_answer(const Exchange& exchange, const Ask& ask, const HttpMess
     case Kind::kSweep:
       wants(answer.status == 200);
       return on_sweep(answer);
+    case Kind::kReserve:
+      return wants(exchange.asker.is_admin() || answer.status != 201);
     case Kind::kNowhere:
       return wants(answer.status == 404 || answer.status == 405);
     case Kind::kGarbage:

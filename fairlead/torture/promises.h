@@ -69,6 +69,7 @@ struct Promises {
   std::map<JobId, Asked> holds_asked;
   std::map<std::string, Asked> tickets_asked;
   std::map<std::string, Asked> limits_asked;
+  std::uint32_t reservations_asked = 0;  // their numbers are at most this
   // The first thing that a client found wrong; empty: nothing.
   std::string problem;
 

@@ -26,7 +26,8 @@ enum Stream : std::uint64_t {
   kJobs,
   kOrders,
   kGroups,
-  kMemory
+  kMemory,
+  kReservations
 };
 
 constexpr std::uint32_t bits(std::initializer_list<IoCall> calls) {
@@ -138,6 +139,7 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
   plan.leaves_slowly = jobs.below(4) == 0;
   plan.has_orders = of_seed.split(kOrders).below(2) == 0;
   plan.has_memory = of_seed.split(kMemory).below(4) == 0;
+  plan.has_reservations = of_seed.split(kReservations).below(4) == 0;
   plan.has_group = plan.has_orders && of_seed.split(kGroups).below(4) == 0;
   if (limits.policy) plan.policy = *limits.policy;
   Rng clients = of_seed.split(kClients);

@@ -77,7 +77,7 @@ class OpenApi(unittest.TestCase):
     def test_the_server_writes_the_fields_of_its_schemas(self):
         views = (ROOT / "fairlead/live/views.cc").read_text()
         extras = (ROOT / "fairlead/model/job_asks.h").read_text()  # JobExtras: views.cc writes each
-        for schema in ("Job", "User", "Gpu", "Cluster", "Model"):
+        for schema in ("Job", "User", "Gpu", "Cluster", "Reservation", "Model"):
             for field in SPEC["components"]["schemas"][schema]["properties"]:
                 self.assertTrue(f'{{"{field}", ' in views or f'("{field}", ' in extras,
                                 f"{field} of {schema} is not in views.cc")

@@ -122,7 +122,8 @@ class Local : public Subject, private SimClients {
   void attach(const Engine& engine) override {
     engine_ = &engine;
     conditions_.emplace(io_, engine.tables(), inbox_);
-    tasks_.emplace(io_, engine.tables(), machine_, seconds(20), inbox_, *conditions_);
+    tasks_.emplace(io_, engine.tables(), machine_, seconds(20), inbox_, *conditions_,
+                   world_.limits());
     world_.set_backend(*tasks_);
   }
   std::string look() const override {
