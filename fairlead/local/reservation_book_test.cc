@@ -71,7 +71,8 @@ TEST(ReservationBook, IsTheFile) {
   EXPECT_EQ(next.all().size(), 1U);
   next.end(300);
   EXPECT_EQ(next.all().size(), 0U);
-  EXPECT_EQ(next.add({.holder = "bob", .to_ms = 1}).value().id, 3U) << "numbers are not used again";
+  EXPECT_EQ(next.add({.holder = "bob", .type = GpuTypeId(0), .to_ms = 1}).value().id, 3U)
+      << "numbers are not used again";
 }
 
 TEST(ReservationBook, AnotherFileIsAnError) {
@@ -94,7 +95,8 @@ TEST(ReservationBook, RandomRequestsFitTogether) {
       const std::uint32_t gpus = 1 + static_cast<std::uint32_t>(random.below(5));
       const auto from = static_cast<std::int64_t>(random.below(100));
       const auto length = static_cast<std::int64_t>(1 + random.below(30));
-      const auto added = book.book.add({.gpus = gpus, .from_ms = from, .to_ms = from + length});
+      const auto added = book.book.add(
+          {.type = GpuTypeId(0), .gpus = gpus, .from_ms = from, .to_ms = from + length});
       if (!added || added->id > 0) continue;
       ASSERT_GT(added->free_from_ms, from);
       ASSERT_LT(added->free_gpus, gpus);

@@ -4,9 +4,11 @@
 #include "fairlead/engine/tables_difference.h"
 #include "fairlead/journal/audit_problems.h"
 #include "fairlead/journal/life_cycle_audit.h"
+#include "fairlead/model/task_limits.h"
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <set>
 #include <utility>
@@ -109,10 +111,12 @@ bool Invariants::waits_before(const Tables& tables, JobId job, JobId lower) cons
   const auto low = priority(lower);
   if (tables.jobs.user[job] != tables.jobs.user[lower] || !high || !low || *high <= *low)
     return false;
+  const TaskLimits* const limits = tables.jobs.limits;  // of reservations
   std::uint32_t gpus = 0;
   for (const NodeId node : ids<NodeId>(cluster_.nodes())) {
-    if ((tables.jobs.types[job] & type_bit(cluster_.node_type[node])) != 0)
-      gpus += static_cast<std::uint32_t>(std::popcount(tables.nodes[node].usable()));
+    if ((tables.jobs.types[job] & type_bit(cluster_.node_type[node])) == 0) continue;
+    const auto here = static_cast<std::uint32_t>(std::popcount(tables.nodes[node].usable()));
+    gpus += limits == nullptr ? here : std::min(here, limits->most_tasks(job, node));
   }
   return gpus >= tables.jobs.gpus[job];
 }
