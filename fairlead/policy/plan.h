@@ -59,7 +59,7 @@ class Plan {
   // Returns true if a pinned job must wait because a GPU of its last run is down or closed. O(slices).
   bool is_blocked(JobId job) const;
   // Gives a pinned job the GPUs of its last run. The engine moves jobs that may move off them, to others
-  // of the node. Returns false, without a change, if its nodes have too few GPUs free in this draft, or
+  // of the node. Returns false, without a change, if its nodes have too few GPUs free in this draft or lack room(), or
   // another pinned job has one of these GPUs, or one is down or closed.
   // REQUIRES: is_pinned(job); no open gang; !has_gang(job); the job waits or runs.
   bool place_pinned(JobId job);
