@@ -56,6 +56,7 @@ ResourceRefusals refusals_by(TaskResource scarcest) {
       return {"it needs more memory than the nodes have on which it may run",
               "its policy finds no place for it on nodes with enough memory"};
     case TaskResource::kOther:
+    case TaskResource::kReserved:
       break;
   }
   return {"it needs more of a resource than the nodes have on which it may run",

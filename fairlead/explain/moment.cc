@@ -191,6 +191,8 @@ Fit Moment::fit_of_limited(JobId job, const Kind& kind) {
       return Fit::kTooLittleCpu;
     case TaskResource::kMemory:
       return Fit::kTooLittleMemory;
+    case TaskResource::kReserved:
+      return Fit::kReserved;
     case TaskResource::kOther:
       break;
   }

@@ -34,6 +34,7 @@ enum class Fit : std::uint8_t {
   kScattered,     // enough are free, but not in a placement that its policy accepts
   kTooLittleCpu,  // the GPUs alone would do, but their nodes have too little CPU left for its tasks
   kTooLittleMemory,  // the same of memory
+  kReserved,         // the GPUs alone would do, but too many of them are reserved for others
   kNever,            // the cluster has no placement for it that its policy accepts
 };
 

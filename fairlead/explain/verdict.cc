@@ -70,6 +70,8 @@ std::optional<WhyCause> verdict(Moment& moment, const UserNotes& notes, const Wa
       return WhyCause::kCpu;
     case Fit::kTooLittleMemory:
       return WhyCause::kMemory;
+    case Fit::kReserved:
+      return WhyCause::kReserved;
     case Fit::kNever:
       return WhyCause::kNever;
     case Fit::kScattered:

@@ -18,6 +18,8 @@ constexpr std::array<WhyCauseInfo, kWhyCauses> kInfos = {{
      "GPUs are free, but on nodes with too little cpu"},
     {"memory", "GPUs were free, but on nodes with too little memory",
      "GPUs are free, but on nodes with too little memory"},
+    {"reserved", "GPUs were free, but reserved for others",
+     "GPUs are free, but reserved for others"},
     {"kept", "it fitted; GPUs were kept for a larger job",
      "it fits; GPUs are kept for a larger job"},
     {"round", "it fitted, and waited for the next round", "it fits, and waits for the next round"},

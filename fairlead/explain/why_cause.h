@@ -19,6 +19,7 @@ enum class WhyCause : std::uint8_t {
   kScattered,    // enough are free, but not in a placement that its policy accepts
   kCpu,          // enough are free, but their nodes have too little CPU left for its tasks
   kMemory,       // the same of memory
+  kReserved,     // the same of GPUs that are not reserved for other users
   kKept,         // it fits, but the next job to start is one that needs more GPUs
   kRound,        // it fits, and the policy starts nothing before its next round
   kTimer,        // it fits, but its policy still waits for GPUs nearer together
@@ -31,7 +32,7 @@ enum class WhyCause : std::uint8_t {
   kNever,        // the whole cluster has no placement for it that its policy accepts
   kUnexplained,  // it fits, and the journal does not show why it does not run
 };
-constexpr std::size_t kWhyCauses = 17;
+constexpr std::size_t kWhyCauses = 18;
 
 struct WhyCauseInfo {
   std::string_view name;  // in files

@@ -119,7 +119,7 @@ class FreeIndex {
 };
 
 // The resources that messages name.
-enum class TaskResource : std::uint8_t { kOther, kCpu, kMemory };
+enum class TaskResource : std::uint8_t { kOther, kCpu, kMemory, kReserved };
 
 // The amounts of resources other than GPUs that the gangs of a draft leave on each node (model/task_limits.h).
 class TaskRoom {
