@@ -43,10 +43,16 @@ fl_tool_files(CODE "
   execute_process(COMMAND gzip -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)")
 
 set(CPACK_PACKAGE_NAME fairlead)
-set(CPACK_PACKAGE_CONTACT "The Fairlead authors <fairlead@localhost>")
+set(FAIRLEAD_MAINTAINER "" CACHE STRING "Name and address in Debian packages (packaging/make)")
+set(CPACK_PACKAGE_CONTACT "${FAIRLEAD_MAINTAINER}")
 set(CPACK_STRIP_FILES ON)
 
 if(FAIRLEAD_PORTABLE)
+  if(FAIRLEAD_GLIBC)
+    foreach(program fairlead fairlead-trainer old_glibc_test)  # fairlead-shim is static
+      target_link_libraries(${program} PRIVATE old_glibc)
+    endforeach()
+  endif()
   # Of what is inside: those packages of Debian that it was taken from say whose it is.
   set(inside coinor-libclp-dev coinor-libcoinutils-dev libblas-dev libbz2-dev libcli11-dev libexpected-dev libfmt-dev
     libgfortran-12-dev libhttp-parser-dev liblapack-dev libstdc++-12-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev
@@ -69,12 +75,13 @@ fl_tool_files(FILES packaging/fairlead.service DESTINATION lib/systemd/system)
 fl_tool_files(FILES packaging/lintian-overrides DESTINATION share/lintian/overrides RENAME fairlead)
 
 # What each Debian package says of itself.
+configure_file(packaging/changelog changelog @ONLY)
 function(fl_debian_documents component package)
   install(FILES packaging/copyright DESTINATION share/doc/${package} COMPONENT ${component} EXCLUDE_FROM_ALL)
   install(CODE "
     set(to \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/doc/${package}\")
     file(MAKE_DIRECTORY \"\${to}\")
-    execute_process(COMMAND gzip -9nc \"${PROJECT_SOURCE_DIR}/packaging/changelog\" OUTPUT_FILE \"\${to}/changelog.gz\"
+    execute_process(COMMAND gzip -9nc \"${PROJECT_BINARY_DIR}/changelog\" OUTPUT_FILE \"\${to}/changelog.gz\"
       COMMAND_ERROR_IS_FATAL ANY)" COMPONENT ${component} EXCLUDE_FROM_ALL)
 endfunction()
 fl_debian_documents(tool fairlead)

@@ -1,6 +1,7 @@
-# Programs that run on any Linux whose glibc is as new as that of the system they were built on: all else
-# that they need is inside. libcurl is not, since Debian has no static one with all that it needs: only
-# the commands that talk to an API server need it, and look for it then (fairlead/kube/curl_at_need.cc).
+# Programs that need no shared library except glibc's. They run on each Linux whose glibc is at least as new as the one
+# in FAIRLEAD_GLIBC. Without that variable it is the glibc of the system that builds them. libcurl is not inside, because
+# Debian has no static one with all that it needs. Only the commands that talk to an API server need it, and look for it
+# then (fairlead/kube/curl_at_need.cc).
 #
 # To be included before libraries are found, of which it has static ones found only.
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
@@ -31,3 +32,9 @@ foreach(name gfortran quadmath)
   endif()
   list(APPEND FAIRLEAD_FORTRAN "${path}")
 endforeach()
+
+# Programs that link old_glibc use the glibc in FAIRLEAD_GLIBC. They are still compiled with the headers of the system, as the
+# static libraries are. A function that the old glibc lacks is in old_glibc.cc, or the linker names it.
+set(FAIRLEAD_GLIBC "" CACHE PATH "Folder with the unpacked packages libc6 and libc6-dev to link with (packaging/make)")
+set(libraries ${FAIRLEAD_GLIBC}/usr/lib/${CMAKE_CXX_LIBRARY_ARCHITECTURE})
+target_link_options(old_glibc INTERFACE --sysroot=${FAIRLEAD_GLIBC} -B${libraries} -L${libraries} -pthread)

@@ -7,8 +7,15 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sstream>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 
 namespace fairlead {
 namespace {
@@ -398,6 +405,30 @@ TEST_P(TasksTest, ATaskHasTheEnvironmentTheFolderAndTheUmaskAskedFor) {
   start(spec);
   EXPECT_EQ(end_of(id(1)), code(0));
   EXPECT_EQ(log(), "/usr\n0027\nA=\nB=two words\nPATH=/usr/bin:/bin\n0\n1\n2\n3\n");
+}
+
+// Makes system calls that Linux 5.4 does not have fail, in this thread and in the processes that it starts.
+void act_as_linux_5_4() {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, SYS_clone3 + 1, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(steps), steps};
+  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+TEST_P(TasksTest, ATaskHasNoDescriptorOfTheDaemonOnLinux54) {
+  const int inherited = ::open("/dev/null", O_RDONLY);
+  std::thread([this] {
+    act_as_linux_5_4();
+    start(1, "ls /proc/self/fd");
+  }).join();
+  EXPECT_EQ(end_of(id(1)), code(0));
+  EXPECT_EQ(log(), "0\n1\n2\n3\n");
+  ::close(inherited);
 }
 
 TEST_P(TasksTest, SignalsOfATaskAreAsInANewSession) {

@@ -37,6 +37,11 @@ CURLcode curl_global_init(long flags) {
   return kFound(flags);
 }
 
+curl_version_info_data* curl_version_info(CURLversion version) {
+  FL_FIND(curl_version_info);
+  return kFound(version);
+}
+
 CURL* curl_easy_init() {
   FL_FIND(curl_easy_init);
   return kFound();

@@ -19,6 +19,7 @@ TEST(CurlAtNeed, PassesArgumentsOn) {
   EXPECT_EQ(curl_easy_getinfo(easy, CURLINFO_PRIVATE, &found), CURLE_OK);
   EXPECT_EQ(found, &text);
   EXPECT_STREQ(curl_easy_strerror(CURLE_OK), "No error");
+  EXPECT_GE(curl_version_info(CURLVERSION_NOW)->version_num, 0x074d00U);
   curl_easy_cleanup(easy);
 }
 

@@ -29,12 +29,16 @@ std::int64_t nanoseconds(clockid_t clock) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// An older libcurl ignores CURLOPT_CAINFO_BLOB, and the certificate of an API server would not be accepted.
+constexpr unsigned kOldestCurl = 0x074d00;  // 7.77
+
 Status init_curl() {
-  static const bool kReady = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  static const bool kReady = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK &&
+                             curl_version_info(CURLVERSION_NOW)->version_num >= kOldestCurl;
   if (kReady) return {};
   return run_error(
-      "libcurl, which connects to API servers, is missing or cannot start: install libcurl.so.4 "
-      "(Debian and Ubuntu: apt install libcurl4)");
+      "libcurl 7.77 or later, which connects to API servers, is missing or cannot start: install "
+      "libcurl.so.4 (Debian and Ubuntu: apt install libcurl4)");
 }
 
 // A connection with a silent peer counts as broken.

@@ -5,33 +5,66 @@
 namespace fairlead {
 namespace {
 
-constexpr std::uint32_t kBits = 64;
+constexpr std::size_t kBits = 64;
 
-void set_bit(std::span<std::uint64_t> row, NodeId node) {
-  row[node.row() / kBits] |= std::uint64_t{1} << (node.row() % kBits);
-}
-void clear_bit(std::span<std::uint64_t> row, NodeId node) {
-  row[node.row() / kBits] &= ~(std::uint64_t{1} << (node.row() % kBits));
-}
-
-// Calls `word_at` for each word of `range` in order until one has a bit inside the range.
-template <class WordAt>
-NodeId lowest_bit(NodeRange range, const WordAt& word_at) {
-  FL_DCHECK(range.begin <= range.end, "nodes {} to {}", range.begin, range.end);
-  if (range.begin >= range.end) return NodeId::none();
-  const std::uint32_t last = (range.end - 1) / kBits;
-  for (std::uint32_t w = range.begin / kBits; w <= last; ++w) {
-    std::uint64_t word = word_at(w);
-    if (w == range.begin / kBits) word &= ~std::uint64_t{0} << (range.begin % kBits);
-    if (w == last && range.end % kBits != 0) word &= (std::uint64_t{1} << (range.end % kBits)) - 1;
-    if (word != 0) {
-      return NodeId(std::size_t{w} * kBits + static_cast<std::size_t>(std::countr_zero(word)));
-    }
-  }
-  return NodeId::none();
+std::uint64_t bit(std::size_t i) { return std::uint64_t{1} << (i % kBits); }
+// Returns the bits from `i` up.
+std::uint64_t from(std::size_t i) { return ~std::uint64_t{0} << (i % kBits); }
+std::size_t lowest_bit(std::uint64_t word) {
+  return static_cast<std::size_t>(std::countr_zero(word));
 }
 
 }  // namespace
+
+NodeSets::NodeSets(std::size_t sets, std::size_t nodes)
+    : words_(nodes / kBits + 1),
+      stride_(words_ + words_ / kBits + 1),
+      bits_(sets * stride_, 0),
+      counts_(sets, 0) {}
+
+void NodeSets::insert(std::size_t set, NodeId node) {
+  std::uint64_t* const words = &bits_[set * stride_];
+  const std::size_t w = node.row() / kBits;
+  FL_DCHECK((words[w] & bit(node.row())) == 0, "node {} is in set {}", node.row(), set);
+  words[w] |= bit(node.row());
+  words[words_ + w / kBits] |= bit(w);
+  ++counts_[set];
+}
+
+void NodeSets::erase(std::size_t set, NodeId node) {
+  std::uint64_t* const words = &bits_[set * stride_];
+  const std::size_t w = node.row() / kBits;
+  FL_DCHECK((words[w] & bit(node.row())) != 0, "node {} is not in set {}", node.row(), set);
+  words[w] &= ~bit(node.row());
+  if (words[w] == 0) words[words_ + w / kBits] &= ~bit(w);
+  --counts_[set];
+}
+
+std::uint64_t NodeSets::word(std::size_t first, std::size_t last, std::size_t w) const {
+  std::uint64_t word = 0;
+  for (std::size_t set = first; set <= last; ++set) word |= bits_[set * stride_ + w];
+  return word;
+}
+
+NodeId NodeSets::lowest(std::size_t first, std::size_t last, NodeRange range) const {
+  FL_DCHECK(range.begin <= range.end, "nodes {} to {}", range.begin, range.end);
+  if (range.begin >= range.end) return NodeId::none();
+  const auto below_end = [&](std::size_t node) {
+    return node < range.end ? NodeId(node) : NodeId::none();
+  };
+  std::size_t w = range.begin / kBits;
+  if (const std::uint64_t some = word(first, last, w) & from(range.begin); some != 0)
+    return below_end(w * kBits + lowest_bit(some));
+  // The next word that is not empty has the lowest node.
+  const std::size_t end = (range.end - 1) / kBits + 1;
+  for (++w; w < end; w = (w / kBits + 1) * kBits) {
+    const std::uint64_t some = word(first, last, words_ + w / kBits) & from(w);
+    if (some == 0) continue;
+    w = w / kBits * kBits + lowest_bit(some);
+    return w < end ? below_end(w * kBits + lowest_bit(word(first, last, w))) : NodeId::none();
+  }
+  return NodeId::none();
+}
 
 FreeIndex::FreeIndex(const Cluster& cluster)
     : cluster_(&cluster), free_(cluster.node_gpus), gpus_(cluster.node_gpus) {
@@ -42,9 +75,8 @@ FreeIndex::FreeIndex(const Cluster& cluster)
 
 void FreeIndex::lay_out() {
   const std::size_t types = cluster_->type_names.size();
-  row_words_ = cluster_->nodes() / kBits + 1;
-  row_count_ = std::size_t{cluster_->node_gpus_max} + 1;
-  rows_.assign((row_count_ + 1) * types * row_words_, 0);
+  sets_of_type_ = std::size_t{cluster_->node_gpus_max} + 1;
+  sets_ = NodeSets((sets_of_type_ + 1) * types, cluster_->nodes());
   of_type_ = IdVector<GpuTypeId, std::uint32_t>(types, 0);
   capacity_of_type_ = IdVector<GpuTypeId, std::uint32_t>(types, 0);
   total_ = capacity_ = 0;
@@ -73,12 +105,7 @@ std::uint32_t FreeIndex::room(GpuTypeId type, std::uint32_t task_gpus) const {
   std::uint32_t gpus = 0;
   const std::uint32_t most = cluster_->type_node_gpus_max[type];
   for (std::uint32_t free = task_gpus; free <= most; ++free) {
-    std::uint32_t nodes = 0;
-    for (std::uint64_t word : row(type, free)) {
-      // Most words are 0, and not every processor that the program runs on counts bits.
-      if (word != 0) nodes += static_cast<std::uint32_t>(std::popcount(word));
-    }
-    gpus += nodes * whole_tasks(free, task_gpus);
+    gpus += sets_.count(set_of(type, free)) * whole_tasks(free, task_gpus);
   }
   return gpus;
 }
@@ -98,23 +125,17 @@ NodeRange FreeIndex::everywhere() const {
 NodeId FreeIndex::first(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
   const std::uint32_t most = cluster_->type_node_gpus_max[type];
   if (of_type_[type] < gpus || gpus > most) return NodeId::none();
-  return lowest_bit(range, [&](std::uint32_t w) {
-    std::uint64_t word = 0;
-    for (std::uint32_t free = gpus; free <= most; ++free) word |= row(type, free)[w];
-    return word;
-  });
+  return sets_.lowest(set_of(type, gpus), set_of(type, most), range);
 }
 
 NodeId FreeIndex::first_idle(GpuTypeId type, NodeRange range) const {
-  const ConstRow nodes = idle(type);
-  return lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
+  return sets_.lowest(idle_set(type), idle_set(type), range);
 }
 
 NodeId FreeIndex::tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) const {
   if (of_type_[type] < gpus) return NodeId::none();
   for (std::uint32_t free = gpus; free <= cluster_->type_node_gpus_max[type]; ++free) {
-    const ConstRow nodes = row(type, free);
-    const NodeId node = lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
+    const NodeId node = sets_.lowest(set_of(type, free), set_of(type, free), range);
     if (!node.is_none()) return node;
   }
   return NodeId::none();
@@ -122,8 +143,7 @@ NodeId FreeIndex::tightest(GpuTypeId type, std::uint32_t gpus, NodeRange range) 
 
 NodeId FreeIndex::freest(GpuTypeId type, NodeRange range) const {
   for (std::uint32_t free = cluster_->type_node_gpus_max[type]; free > 0; --free) {
-    const ConstRow nodes = row(type, free);
-    const NodeId node = lowest_bit(range, [&](std::uint32_t w) { return nodes[w]; });
+    const NodeId node = sets_.lowest(set_of(type, free), set_of(type, free), range);
     if (!node.is_none()) return node;
   }
   return NodeId::none();
@@ -153,10 +173,11 @@ void FreeIndex::set_gpus(NodeId node, std::uint32_t gpus) {
 void FreeIndex::set_free(NodeId node, std::uint32_t free) {
   FL_DCHECK(free <= gpus_[node]);
   const GpuTypeId type = cluster_->node_type[node];
-  clear_bit(row(type, free_[node]), node);
-  clear_bit(idle(type), node);
-  set_bit(row(type, free), node);
-  if (free == gpus_[node]) set_bit(idle(type), node);
+  if (free == free_[node]) return;
+  if (free_[node] == gpus_[node]) sets_.erase(idle_set(type), node);
+  if (free == gpus_[node]) sets_.insert(idle_set(type), node);
+  sets_.erase(set_of(type, free_[node]), node);
+  sets_.insert(set_of(type, free), node);
   of_type_[type] += free - free_[node];
   total_ += free - free_[node];
   free_[node] = static_cast<std::uint16_t>(free);
@@ -166,8 +187,8 @@ void FreeIndex::set_free(NodeId node, std::uint32_t free) {
 void FreeIndex::link(NodeId node) {
   const GpuTypeId type = cluster_->node_type[node];
   FL_DCHECK(total_ + free_[node] <= cluster_->gpus);
-  set_bit(row(type, free_[node]), node);
-  if (gpus_[node] > 0 && free_[node] == gpus_[node]) set_bit(idle(type), node);
+  sets_.insert(set_of(type, free_[node]), node);
+  if (is_idle(node)) sets_.insert(idle_set(type), node);
   of_type_[type] += free_[node];
   total_ += free_[node];
   capacity_of_type_[type] += gpus_[node];
@@ -177,8 +198,8 @@ void FreeIndex::link(NodeId node) {
 void FreeIndex::unlink(NodeId node) {
   const GpuTypeId type = cluster_->node_type[node];
   FL_DCHECK(of_type_[type] >= free_[node] && total_ >= free_[node]);
-  clear_bit(row(type, free_[node]), node);
-  clear_bit(idle(type), node);
+  sets_.erase(set_of(type, free_[node]), node);
+  if (is_idle(node)) sets_.erase(idle_set(type), node);
   of_type_[type] -= free_[node];
   total_ -= free_[node];
   capacity_of_type_[type] -= gpus_[node];

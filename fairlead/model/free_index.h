@@ -1,19 +1,18 @@
 // An index of free GPUs for placement.
 //
-// The index has a bitset of nodes for each GPU type and number of free GPUs. Queries such as "the lowest node with at
-// least 4 free V100" or "the tightest node that fits" scan a few words: 1,250 nodes are 20 words per row. Ties always
+// The index has a set of nodes for each GPU type and number of free GPUs. Queries such as "the lowest node with at
+// least 4 free V100" or "the tightest node that fits" read a few words of each set. Ties always
 // go to the lowest node id.
 //
 // The index counts only GPUs that may be used now (NodeState::usable of engine/tables.h), with or without a job.
 //
-// take, give: O(1). Queries: O(rows x words in the range). Only add_node allocates.
+// take, give: O(1). Queries: O(GPUs of a node x (1 + nodes / 4096)). Only add_node allocates.
 #pragma once
 
 #include "fairlead/model/cluster.h"
 
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <vector>
 
 namespace fairlead {
@@ -21,6 +20,35 @@ namespace fairlead {
 class TaskLimits;  // model/task_limits.h
 
 constexpr std::uint32_t kAnyTasks = std::numeric_limits<std::uint32_t>::max();
+
+// Sets of nodes, as bits in two levels: a bit for each node, and a bit for each word of 64 nodes that is not empty. The
+// sets are numbered from 0 and lie in one vector, because policies copy indexes often.
+//
+// insert, erase, count: O(1). lowest: O(number of sets x (1 + nodes / 4096)).
+class NodeSets {
+ public:
+  NodeSets() = default;
+  // Starts with empty sets.
+  NodeSets(std::size_t sets, std::size_t nodes);
+
+  // REQUIRES: the node is not in the set. O(1).
+  void insert(std::size_t set, NodeId node);
+  // REQUIRES: the node is in the set. O(1).
+  void erase(std::size_t set, NodeId node);
+  // Returns the number of nodes in the set.
+  std::uint32_t count(std::size_t set) const { return counts_[set]; }
+  // Returns the lowest node in `range` that is in one of the sets from `first` to `last`, or none.
+  NodeId lowest(std::size_t first, std::size_t last, NodeRange range) const;
+
+ private:
+  // Returns word `w` of the union of these sets.
+  std::uint64_t word(std::size_t first, std::size_t last, std::size_t w) const;
+
+  std::size_t words_ = 0;   // number of words of nodes in a set
+  std::size_t stride_ = 0;  // words of a set: those of nodes, then a bit for each of them
+  std::vector<std::uint64_t> bits_;
+  std::vector<std::uint32_t> counts_;
+};
 
 class FreeIndex {
  public:
@@ -66,31 +94,22 @@ class FreeIndex {
   void add_node();
 
  private:
-  using Row = std::span<std::uint64_t>;
-  using ConstRow = std::span<const std::uint64_t>;
-
-  // The nodes of a type with that number of free GPUs, and those with every GPU free.
-  Row row(GpuTypeId type, std::uint32_t free) { return row_at(type.row() * row_count_ + free); }
-  ConstRow row(GpuTypeId type, std::uint32_t free) const {
-    return ConstRow(rows_).subspan((type.row() * row_count_ + free) * row_words_, row_words_);
+  // The sets of the nodes of a type with that number of free GPUs, and of those with every GPU free.
+  std::size_t set_of(GpuTypeId type, std::uint32_t free) const {
+    return type.row() * sets_of_type_ + free;
   }
-  Row idle(GpuTypeId type) { return row_at(of_type_.size() * row_count_ + type.row()); }
-  ConstRow idle(GpuTypeId type) const {
-    return ConstRow(rows_).subspan((of_type_.size() * row_count_ + type.row()) * row_words_,
-                                   row_words_);
+  std::size_t idle_set(GpuTypeId type) const {
+    return set_of(GpuTypeId(of_type_.size()), 0) + type.row();
   }
-  Row row_at(std::size_t number) { return Row(rows_).subspan(number * row_words_, row_words_); }
+  bool is_idle(NodeId node) const { return gpus_[node] > 0 && free_[node] == gpus_[node]; }
   void set_free(NodeId node, std::uint32_t free);
   void lay_out();
   void link(NodeId node);
   void unlink(NodeId node);
 
   const Cluster* cluster_;
-  std::size_t row_count_ = 0;
-  std::size_t row_words_ = 0;
-  // The rows of each type by the number of free GPUs, then an idle row of each type. They are one vector, because
-  // policies copy indexes often.
-  std::vector<std::uint64_t> rows_;
+  std::size_t sets_of_type_ = 0;  // number of sets of a type, by free GPUs
+  NodeSets sets_;
   IdVector<NodeId, std::uint16_t> free_;
   IdVector<NodeId, std::uint16_t> gpus_;
   IdVector<GpuTypeId, std::uint32_t> of_type_;

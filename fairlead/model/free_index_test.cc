@@ -88,16 +88,16 @@ class PlainFree {
   IdVector<NodeId, std::uint16_t> gpus_;  // that are up
 };
 
-// 150 nodes (more than two words) of three types and sizes 1 to 8 in four racks.
-Cluster mixed_cluster(Rng& rng) {
+// Nodes of three types and sizes 1 to 8 in four racks.
+Cluster mixed_cluster(Rng& rng, std::size_t count) {
   constexpr std::array<const char*, 3> kTypes = {"V100", "P100", "K80"};
   std::vector<NodeSpec> nodes;
-  for (std::size_t i = 0; i < 150; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     nodes.push_back({.name = "",
                      .gpu_type = kTypes[rng.below(3)],
                      .gpus = static_cast<std::uint32_t>(1 + rng.below(8)),
                      .host = "",
-                     .rack = fmt::format("r{}", i * 4 / 150)});
+                     .rack = fmt::format("r{}", i * 4 / count)});
   }
   return *build_cluster("mixed", Links{}, nodes);
 }
@@ -157,20 +157,32 @@ void step(FreeIndex& index, PlainFree& plain, const Cluster& cluster, Rng& rng) 
   }
 }
 
+void behave_like_a_scan(Rng& rng, std::size_t nodes, int steps, int steps_per_query) {
+  const Cluster cluster = mixed_cluster(rng, nodes);
+  FreeIndex index(cluster);
+  PlainFree plain(cluster);
+  for (int i = 0; i < steps; ++i) {
+    step(index, plain, cluster, rng);
+    if (i % steps_per_query != 0) continue;
+    ASSERT_NO_FATAL_FAILURE(expect_queries(index, plain, cluster, rng)) << "step " << i;
+    if (i % (16 * steps_per_query) == 0) {
+      ASSERT_NO_FATAL_FAILURE(expect_counts(index, plain, cluster)) << "step " << i;
+    }
+  }
+}
+
 class FreeIndexModel : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(FreeIndexModel, BehavesLikeAScan) {
   Rng rng(GetParam());
-  const Cluster cluster = mixed_cluster(rng);
-  FreeIndex index(cluster);
-  PlainFree plain(cluster);
-  for (int i = 0; i < 5'000; ++i) {
-    step(index, plain, cluster, rng);
-    ASSERT_NO_FATAL_FAILURE(expect_queries(index, plain, cluster, rng)) << "step " << i;
-    if (i % 16 == 0) {
-      ASSERT_NO_FATAL_FAILURE(expect_counts(index, plain, cluster)) << "step " << i;
-    }
-  }
+  // More than two words of nodes.
+  behave_like_a_scan(rng, 150, 5'000, 1);
+}
+
+TEST_P(FreeIndexModel, BehavesLikeAScanOfThousandsOfNodes) {
+  Rng rng(GetParam());
+  // More than two words of words.
+  behave_like_a_scan(rng, 9'000, 40'000, 400);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FreeIndexModel, testing::Values(1, 2, 3, 4));

@@ -324,7 +324,8 @@ void detach(bool has_descriptor) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   fcntl(kReplyDescriptor, F_SETFD, FD_CLOEXEC);
   if (has_descriptor) fcntl(kTerminalDescriptor, F_SETFD, FD_CLOEXEC);
-  close_range(has_descriptor ? kTerminalDescriptor + 1 : kTerminalDescriptor, ~0U, 0);
+  // Not close_range(), which needs Linux 5.9.
+  closefrom(has_descriptor ? kTerminalDescriptor + 1 : kTerminalDescriptor);
   umask(077);
   if (chdir("/") != 0) std::exit(1);
   const int nothing = open("/dev/null", O_RDONLY);

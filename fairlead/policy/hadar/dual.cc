@@ -289,13 +289,13 @@ void HadarDual::make_drafts(const Round& round, std::size_t index,
   }
   if (children.size() == 1 && drafts_.size() == 1) {
     // One draft goes on without a copy.
-    return give(round, drafts_[0], index, children.front().gang() & kTriedMask);
+    return give(round, drafts_[0], Parts::kOwn, index, children.front().gang() & kTriedMask);
   }
   // Copies first, because a skipping draft can then take the old draft itself.
   for (std::size_t i = 0; i < children.size(); ++i) {
     if (children[i].gang() == kSkip) continue;
     drafts_.copy(drafts_[children[i].draft()], drafts_.next(i));
-    give(round, drafts_.next(i), index, children[i].gang() & kTriedMask);
+    give(round, drafts_.next(i), Parts::kShared, index, children[i].gang() & kTriedMask);
   }
   for (std::size_t i = 0; i < children.size(); ++i) {
     if (children[i].gang() == kSkip) std::swap(drafts_.next(i), drafts_[children[i].draft()]);
@@ -303,11 +303,11 @@ void HadarDual::make_drafts(const Round& round, std::size_t index,
   drafts_.advance(children.size());
 }
 
-void HadarDual::give(const Round& round, HadarDraft& draft, std::size_t index,
+void HadarDual::give(const Round& round, HadarDraft& draft, Parts parts, std::size_t index,
                      std::uint32_t tried) {
   HadarTried::Tried& of = tried_[tried];
   if (of.chosen == 0) of.chosen = choices_.add_slices(tried_.slices(of));
-  take(round, draft, round.bids[index], tried);
+  take(round, draft, parts, round.bids[index], tried);
   draft.key -= of.key;
   draft.gpus -= of.gpus;
   draft.free_cost = free_cost(draft);
@@ -317,12 +317,13 @@ void HadarDual::give(const Round& round, HadarDraft& draft, std::size_t index,
   draft.last = choices_.add(choice);
 }
 
-// Gives the draft new parts without the slices. Another draft with the same part may have got the new part already.
-void HadarDual::take(const Round& round, HadarDraft& draft, const HadarBid& bid,
+// Takes the slices out of the draft's own parts, or gives it new parts without them. Another draft with the same part
+// may have got the new part already.
+void HadarDual::take(const Round& round, HadarDraft& draft, Parts parts, const HadarBid& bid,
                      std::uint32_t tried) {
   const HadarTried::Tried& of = tried_[tried];
   Found* found = nullptr;
-  if (!of.type.is_none()) {
+  if (parts == Parts::kShared && !of.type.is_none()) {
     HadarPart*& part = draft.parts[of.type.row()];
     for (Found& one : part->found) {
       if (one.ask == gangs_.asked() && one.gang == tried) found = &one;
@@ -339,8 +340,9 @@ void HadarDual::take(const Round& round, HadarDraft& draft, const HadarBid& bid,
     const Slice slice = slices[i];
     const GpuTypeId type = cluster_.node_type[slice.node];
     HadarPart*& part = draft.parts[type.row()];
-    if ((copied & type_bit(type)) == 0) part = &parts_.copy(*part);
+    if (parts == Parts::kShared && (copied & type_bit(type)) == 0) part = &parts_.copy(*part);
     copied |= type_bit(type);
+    part->forget_asked();
     const std::uint32_t place = gangs_.order().place[slice.node];
     part->set(place, std::uint32_t{part->on[place]} - slice.gpus);
     if (part->room.is_limited()) part->room.take(bid.job, slice.node, slice.gpus / bid.task_gpus);
@@ -372,7 +374,7 @@ void HadarDual::fill(const Round& round, HadarDraft& rest) {
     free_.take(cluster_, gangs_.slices(*best));
     tried_.clear();
     note(round, *best);
-    give(round, rest, i, 0);
+    give(round, rest, Parts::kOwn, i, 0);
     chosen_[i] = choices_[rest.last].gang;
   }
   worth_ = rest.worth;
@@ -408,7 +410,7 @@ void HadarDual::branch(const Round& round, std::size_t index, const HadarDraft& 
     drafts_.copy(draft, with);
     tried_.clear();
     tried_.add(cluster_, gang, slices, key(slices));
-    give(round, with, index, 0);
+    give(round, with, Parts::kShared, index, 0);
     branch(round, index + 1, with);
     parts_.release(used);
   }

@@ -17,7 +17,8 @@
 // Drafts (drafts.h) share parts, one for each type (parts.h), and choices (choices.h). A bid searches a part once, for all
 // drafts that have it (tried.h).
 //
-// Cost: O(drafts tried x types + new parts x nodes), at most bids + a constant of drafts. No allocation once warm.
+// Cost: O(drafts tried x types + new parts x nodes), at most bids + a constant of drafts, and a constant of new parts:
+// one draft alone changes its own. No allocation once warm.
 #pragma once
 
 #include "fairlead/policy/hadar/beam.h"
@@ -112,9 +113,13 @@ class HadarDual {
   Found note(const Round& round, const HadarGang& gang);
   void offer(std::uint32_t draft, const Found& found, std::uint32_t place);
   void make_drafts(const Round& round, std::size_t index, std::span<const Child> children);
+  // Whether other drafts have parts of a draft.
+  enum class Parts : std::uint8_t { kShared, kOwn };
   // `tried`: the gang's row in tried_.
-  void give(const Round& round, HadarDraft& draft, std::size_t index, std::uint32_t tried);
-  void take(const Round& round, HadarDraft& draft, const HadarBid& bid, std::uint32_t tried);
+  void give(const Round& round, HadarDraft& draft, Parts parts, std::size_t index,
+            std::uint32_t tried);
+  void take(const Round& round, HadarDraft& draft, Parts parts, const HadarBid& bid,
+            std::uint32_t tried);
   void branch(const Round& round, std::size_t index, const HadarDraft& draft);
   void read_back(const Round& round, double worth, std::uint32_t last);
   void fill(const Round& round, HadarDraft& rest);

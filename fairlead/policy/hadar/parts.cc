@@ -119,8 +119,7 @@ HadarPart& HadarParts::make() {
     if (used_ == parts_.size()) parts_.push_back(std::make_unique<HadarPart>());
     part = parts_[used_++].get();
   }
-  for (HadarPart::Found& found : part->found) found.ask = 0;
-  part->usable.ask = 0;
+  part->forget_asked();
   return *part;
 }
 

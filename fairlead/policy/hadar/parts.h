@@ -1,7 +1,7 @@
 // HadarParts: the GPUs that the drafts of a round have not given out.
 //
-// A draft has a part for each GPU type. A part that is in a draft does not change, so drafts share parts: a gang makes
-// new parts for its own types alone. A part keeps the gang that a bid finds in it, for all drafts that have the part.
+// A draft has a part for each GPU type. A part that is in several drafts does not change, so drafts share parts: a gang
+// makes new parts for its own types alone, or changes parts that no other draft has. A part keeps the gang that a bid finds in it, for all drafts that have the part.
 //
 // begin: O(nodes). copy: O(nodes of the type). collect: O(parts). No allocation once warm.
 #pragma once
@@ -70,6 +70,11 @@ struct alignas(64) HadarPart {
   Usable usable{};
   std::uint64_t mark = 0;
 
+  // Makes the results of the searches of all bids out of date.
+  void forget_asked() {
+    for (Found& one : found) one.ask = 0;
+    usable.ask = 0;
+  }
   // Sets the free GPUs of the node at that place.
   void set(std::uint32_t place, std::uint32_t free);
   void keep(std::uint32_t place, std::uint64_t gpu_mask);

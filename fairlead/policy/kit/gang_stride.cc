@@ -62,13 +62,9 @@ void cap_passes(std::span<StrideClient> queue, std::uint32_t gpus) {
 }
 
 double mean_pass(std::span<const StrideClient> queue) {
-  double tickets = 0;
-  double weighted = 0;
-  for (const StrideClient& client : queue) {
-    tickets += client.tickets;
-    weighted += client.tickets * client.pass;
-  }
-  return tickets > 0 ? weighted / tickets : 0;
+  MeanPass mean;
+  for (const StrideClient& client : queue) mean.add(client);
+  return mean.value();
 }
 
 }  // namespace fairlead

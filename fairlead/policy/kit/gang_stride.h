@@ -70,7 +70,21 @@ void set_tickets(StrideClient& client, double tickets, double mean);
 // O(n).
 void cap_passes(std::span<StrideClient> queue, std::uint32_t gpus);
 
-// Returns the mean weighted by tickets; 0 without clients. O(n).
+// The mean pass of clients, weighted by tickets; 0 without clients. All: O(1).
+class MeanPass {
+ public:
+  void add(const StrideClient& client) {
+    tickets_ += client.tickets;
+    weighted_ += client.tickets * client.pass;
+  }
+  double value() const { return tickets_ > 0 ? weighted_ / tickets_ : 0; }
+
+ private:
+  double tickets_ = 0;
+  double weighted_ = 0;
+};
+
+// Returns the mean of the queue. O(n).
 double mean_pass(std::span<const StrideClient> queue);
 
 }  // namespace fairlead

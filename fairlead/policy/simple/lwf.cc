@@ -7,16 +7,31 @@
 // DEVIATION: published, jobs share GPUs. Here a GPU has one job, so free GPUs all have no workload,
 // and the first rule takes them in node order.
 //
-// Cost of a decision: O(news), and if a job starts O(running + nodes x log nodes per job).
+// Cost of a decision: O(news), and if a job starts O(running + nodes x log nodes); for each gang that starts, O(nodes that
+// have less workload than its own + slices x log nodes).
 #include "fairlead/model/known_work.h"
 #include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/queue_policy.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
+#include <set>
 
 namespace fairlead {
 namespace {
+
+// A node in the order of the mean workload of its GPUs.
+struct LoadedNode {
+  NodeId node;
+  std::uint32_t gpus = 0;
+  GpuTime workload;
+  // Compares without rounding.
+  friend bool operator<(const LoadedNode& a, const LoadedNode& b) {
+    const Int128 of_a = a.workload.gpu_ms * b.gpus;
+    const Int128 of_b = b.workload.gpu_ms * a.gpus;
+    return of_a != of_b ? of_a < of_b : a.node < b.node;
+  }
+};
 
 class Lwf : public QueuePolicy {
  public:
@@ -50,7 +65,7 @@ class Lwf : public QueuePolicy {
   // State of the present decision.
   bool is_measured_ = false;
   IdVector<NodeId, GpuTime> workload_;  // remaining time of the node's jobs on it
-  std::vector<NodeId> by_load_;
+  std::set<LoadedNode> by_load_;        // all nodes
 };
 
 bool Lwf::start(const View& view, Plan& plan, JobId job) {
@@ -83,20 +98,12 @@ bool Lwf::take_close(const View& view, Plan& plan, JobId job, GangAsked gang, Ty
 
 bool Lwf::take_least_loaded(const View& view, Plan& plan, JobId job, GangAsked gang, TypeMask types,
                             NodeRange range) {
-  by_load_.clear();
-  for (std::uint32_t row = range.begin; row < range.end; ++row) {
-    const NodeId node(row);
-    if ((types & type_bit(view.cluster.node_type[node])) != 0) by_load_.push_back(node);
-  }
-  // Sorts by workload per GPU, compared without rounding.
-  std::ranges::sort(by_load_, [&](NodeId a, NodeId b) {
-    const Int128 of_a = workload_[a].gpu_ms * view.cluster.node_gpus[b];
-    const Int128 of_b = workload_[b].gpu_ms * view.cluster.node_gpus[a];
-    return of_a != of_b ? of_a < of_b : a < b;
-  });
-  for (NodeId node : by_load_) {
-    const std::uint32_t usable = plan.usable(job, node);
-    const std::uint32_t taken = std::min(gang.gpus, usable);
+  for (const LoadedNode& loaded : by_load_) {
+    if (gang.gpus == 0) break;
+    const NodeId node = loaded.node;
+    const bool is_in_range = range.begin <= node.row() && node.row() < range.end;
+    if (!is_in_range || (types & type_bit(view.cluster.node_type[node])) == 0) continue;
+    const std::uint32_t taken = std::min(gang.gpus, plan.usable(job, node));
     if (taken > 0) plan.take(node, taken);
     gang.gpus -= taken;
   }
@@ -108,12 +115,21 @@ void Lwf::measure(const View& view, const Plan& plan) {
   is_measured_ = true;
   workload_.resize(view.cluster.nodes());
   std::ranges::fill(workload_, GpuTime());
+  by_load_.clear();
   for (JobId job : view.running) add_workload(view, plan, job);
+  for (NodeId node : ids<NodeId>(workload_.size()))
+    by_load_.insert({node, view.cluster.node_gpus[node], workload_[node]});
 }
 
 void Lwf::add_workload(const View& view, const Plan& plan, JobId job) {
   const Duration remaining = view.work.remaining(job);
-  for (Slice slice : plan.gang(job)) workload_[slice.node] += occupancy(remaining, slice.gpus);
+  for (Slice slice : plan.gang(job)) {
+    const NodeId node = slice.node;
+    const std::uint32_t gpus = view.cluster.node_gpus[node];
+    const bool is_ordered = by_load_.erase({node, gpus, workload_[node]}) > 0;
+    workload_[node] += occupancy(remaining, slice.gpus);
+    if (is_ordered) by_load_.insert({node, gpus, workload_[node]});
+  }
 }
 
 constexpr OptionSpec kOptions[] = {

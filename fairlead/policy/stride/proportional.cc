@@ -41,7 +41,7 @@ class Proportional : public StridePolicy {
     client.pass = entitled_ms > 0 ? received_ms / entitled_ms : 0;
   }
 
-  void join(StrideClient& newcomer) override {
+  void join(StrideClient& newcomer, const MeanPass&) override {
     joined_[newcomer.job] = entitled_ms_;
     newcomer.pass = 0;
   }

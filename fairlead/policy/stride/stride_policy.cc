@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace fairlead {
 
@@ -44,7 +45,9 @@ void StridePolicy::update(const View& view, StrideClient& client, GpuTime servic
   charge(client, static_cast<double>(service.gpu_ms) / static_cast<double>(quantum_gpu_ms));
 }
 
-void StridePolicy::join(StrideClient& newcomer) { newcomer.pass = mean_pass(queue_); }
+void StridePolicy::join(StrideClient& newcomer, const MeanPass& mean) {
+  newcomer.pass = mean.value();
+}
 
 void StridePolicy::apply_news(const View& view) {
   const auto is_gone = [&](const StrideClient& client) {
@@ -52,17 +55,25 @@ void StridePolicy::apply_news(const View& view) {
     return state != JobState::kWaiting && state != JobState::kRunning;
   };
   bool has_changed = std::erase_if(queue_, is_gone) > 0;
+  std::optional<MeanPass> mean;  // the mean pass of the queue, as far as needed
   for (const Event& event : view.news) {
     if (event.kind != EventKind::kArrived) continue;
     if (view.jobs.run[event.job] > 0) {  // its user held it: earlier charges no longer count
-      std::erase_if(queue_, [&](const StrideClient& each) { return each.job == event.job; });
+      if (std::erase_if(queue_, [&](const StrideClient& each) { return each.job == event.job; }) >
+          0)
+        mean.reset();
       const GpuTime charged = view.jobs.attained(event.job, view.now);
       accounts_[event.job] = {.charged = charged, .noted = charged};
     }
     StrideClient newcomer{.gpus = options_.one_at_a_time ? 1 : view.jobs.gpus[event.job],
                           .order = event.job.row(),
                           .job = event.job};
-    join(newcomer);
+    if (!mean) {
+      mean.emplace();
+      for (const StrideClient& client : queue_) mean->add(client);
+    }
+    join(newcomer, *mean);
+    mean->add(newcomer);
     queue_.push_back(newcomer);
     has_changed = true;
   }

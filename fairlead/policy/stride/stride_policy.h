@@ -44,8 +44,8 @@ class StridePolicy : public Policy {
  protected:
   // Updates the pass to now; `service` is the job's service since the last decision.
   virtual void update(const View& view, StrideClient& client, GpuTime service);
-  // Sets the pass of a job that arrives now and is not in the queue yet.
-  virtual void join(StrideClient& newcomer);
+  // Sets the pass of a job that arrives now and is not in the queue yet. `mean`: of the queue.
+  virtual void join(StrideClient& newcomer, const MeanPass& mean);
 
   // All present jobs, in an order that survives save and load.
   const std::vector<StrideClient>& queue() const { return queue_; }
