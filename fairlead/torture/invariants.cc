@@ -111,7 +111,7 @@ bool Invariants::waits_before(const Tables& tables, JobId job, JobId lower) cons
   const auto low = priority(lower);
   if (tables.jobs.user[job] != tables.jobs.user[lower] || !high || !low || *high <= *low)
     return false;
-  const TaskLimits* const limits = tables.jobs.limits;  // of reservations
+  const TaskLimits* const limits = tables.jobs.limits;  // the limits by reservations
   std::uint32_t gpus = 0;
   for (const NodeId node : ids<NodeId>(cluster_.nodes())) {
     if ((tables.jobs.types[job] & type_bit(cluster_.node_type[node])) == 0) continue;
