@@ -175,7 +175,8 @@ json Views::cluster(Time now) const {
           {"policy_options", policy_options},
           {"nodes", std::move(nodes)},
           {"jobs_waiting", tables.waiting.members().size()},
-          {"jobs_running", tables.running.members().size()}};
+          {"jobs_running",
+           tables.running.members().size() + tables.running_without_gpus.members().size()}};
 }
 
 json Views::jobs(Time now, std::string_view user, bool all) const {
@@ -225,7 +226,7 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
                {"submitted_unix_ms", backend.unix_ms(jobs.arrival[id])},
                {"since_unix_ms", backend.unix_ms(entry.since)},
                {"finished_unix_ms", is_over ? json(backend.unix_ms(entry.done)) : json(nullptr)},
-               {"gpu_s", gpu_seconds(jobs.attained(id, now))},
+               {"gpu_s", gpu_seconds(gpu_time(tables, id, now))},
                {"on", std::move(on)},
                {"restarts", entry.restarts()},
                {"reason", reason_of(entry, facts)},
@@ -269,8 +270,9 @@ json Views::users(Time now) const {
     sum.served += tables.jobs.attained(job, now);
     ++sum.waiting;
   }
+  for (JobId job : tables.running_without_gpus.members()) ++sums[tables.jobs.user[job]].running;
   for (const auto& [job, until] : tables.held_until) {
-    sums[tables.jobs.user[job]].served += tables.jobs.attained(job, now);
+    sums[tables.jobs.user[job]].served += gpu_time(tables, job, now);
   }
   const IdVector<UserId, double> entitled = entitled_gpus(tables);
   json list = json::array();
