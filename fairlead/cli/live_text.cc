@@ -110,8 +110,7 @@ std::string queue_text(const ClusterAnswer& cluster, const std::vector<JobAnswer
                {"ON", kLeft},
                {"", kLeft}});
   std::vector<JobAnswer> rows = jobs;
-  std::stable_partition(rows.begin(), rows.end(),
-                        [](const JobAnswer& job) { return !job.on.empty(); });
+  std::stable_partition(rows.begin(), rows.end(), [](const JobAnswer& job) { return job.runs(); });
   for (const JobAnswer& job : rows) {
     table.add_row({fmt::format("{}", job.id), job.name, job.user, fmt::format("{}", job.gpus),
                    job.state, span_text(cluster.now_unix_ms - job.since_unix_ms),

@@ -47,16 +47,6 @@ struct Flags {
   bool has_input = false;     // the same
 };
 
-CLI::Validator gpus_check() {
-  return {[](const std::string& text) -> std::string {
-            if (parse_integer(text) == 0)
-              return "a job has at least one GPU; run a command without one in your shell, or "
-                     "beside the GPU work in one job";
-            return at_least(1)(text);
-          },
-          ""};
-}
-
 void add_resource_flags(CLI::App& app, Flags& flags) {
   app.add_option("--types", flags.types, "types of GPU that it can use (default: all)")
       ->delimiter(',')
@@ -71,13 +61,15 @@ void add_resource_flags(CLI::App& app, Flags& flags) {
       ->type_name("SIZE");
   app.add_option("--cpus", flags.cpus,
                  "processors that it may use at once, like 4 or 0.5 (default: all, in proportion "
-                 "to its GPUs while they are busy)")
+                 "to its GPUs while they are busy; 1 without GPUs)")
       ->type_name("N");
 }
 
 void add_flags(CLI::App& app, Flags& flags) {
-  app.add_option("-g,--gpus", flags.gpus, "GPUs that it needs, all at once (default: 1)")
-      ->check(gpus_check())
+  app.add_option("-g,--gpus", flags.gpus,
+                 "GPUs that it needs, all at once (default: 1); 0: none, and it starts once its "
+                 "processors (--cpus) and memory are left")
+      ->check(at_least(0))
       ->type_name("N");
   app.add_option("-n,--name", flags.name,
                  "name of the job (default: its model, or its script or program)");
@@ -89,7 +81,8 @@ void add_flags(CLI::App& app, Flags& flags) {
                  "expected run time, like 90s, 30m, 2h or 1h30m; not a limit")
       ->type_name("TIME");
   app.add_option("--limit", flags.limit,
-                 "how long it may have GPUs, all of its turns together; then it is ended")
+                 "how long it may have GPUs, or run without GPUs, all of its turns together; then "
+                 "it is ended")
       ->type_name("TIME");
   app.add_option("--idle-end", flags.idle_end,
                  "cancel it once all of its GPUs have been idle for so long, at least 10m")

@@ -47,6 +47,12 @@ Status when_on_daemon(const WhenFlags& flags) {
     fmt::print("{}\n", end_text(*job));
     return {};
   }
+  if (job->gpus == 0) {
+    fmt::print(
+        "job {0} needs no GPU, and forecasts are of GPUs; `fairlead why {0}` shows its state\n",
+        id);
+    return {};
+  }
   if (job->state == "held") {
     fmt::print("job {} is held; `fairlead release {}` releases it\n", id, id);
     return {};

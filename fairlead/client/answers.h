@@ -85,6 +85,7 @@ struct JobAnswer {
   std::string log{};  // its file; only where one job was asked for
 
   // It wants GPUs and has none.
+  bool runs() const { return !on.empty() || state == "running" || state == "starting"; }
   bool is_waiting() const { return state == "waiting" || state == "suspended"; }
   bool is_done() const {
     return state == "finished" || state == "failed" || state == "cancelled" || state == "rejected";

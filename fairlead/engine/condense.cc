@@ -55,7 +55,7 @@ class Condensed {
     }
     for (JobId job : here_) {
       const RunId before = jobs_.run[job] - (is_placed(job) ? 1 : 0);
-      add(record::Carried{job, before, jobs_.attained(job, now_), work_.done(job)});
+      add(record::Carried{job, before, tables_.ran(job, now_), work_.done(job)});
       const WorkLeft left = work_.left(job);
       if (left.source >= WorkSource::kDeclared) add(record::Reported{job, left.left});
       const bool was_pinned = jobs_.extras_of(job).pinned != kMayMove;
@@ -102,6 +102,7 @@ class Condensed {
   // The gang that it has, or had last, is written. No GPU that is down can be allocated, not even for a
   // moment.
   bool is_placed(JobId job) const {
+    if (!tables_.needs_gpus(job)) return jobs_.state[job] == JobState::kRunning;
     if (jobs_.last[job].empty()) return false;
     std::size_t i = 0;
     const auto masks = jobs_.gangs.gpu_masks(jobs_.last[job]);
@@ -112,17 +113,18 @@ class Condensed {
   void place(JobId job, bool is_reported) {
     Gang left = jobs_.last_gang(job);
     auto masks = jobs_.gangs.gpu_masks(jobs_.last[job]);
-    for (std::uint32_t copy = 0; !left.empty(); ++copy) {
+    std::uint32_t copy = 0;
+    do {  // once for the empty gang of a job that needs no GPU
       const Gang gang = first_copy(left);
       add(record::Place{.job = job,
                         .gang = gang,
                         .gpu_masks = masks.first(gang.size()),
                         .rate = {},
                         .is_reported = is_reported,
-                        .copy = copy});
+                        .copy = copy++});
       left = left.subspan(gang.size());
       masks = masks.subspan(gang.size());
-    }
+    } while (!left.empty());
   }
 
   const Tables& tables_;

@@ -77,8 +77,10 @@ Result<bool> Engine::step() {
     events_.announce_all_jobs();
   }
   is_due |= !events_.instant().news.empty();
-  if (batch.events.empty() && !is_due) return now() < options_.until || restarts;
-  if (is_due) FL_TRY(decide(batch.events.empty()));
+  const bool acts =
+      !events_.instant().stops.empty() || !state_.tables.waiting_without_gpus.members().empty();
+  if (batch.events.empty() && !is_due && !acts) return now() < options_.until || restarts;
+  if (is_due || acts) FL_TRY(decide(is_due, batch.events.empty()));
   return check_work();
 }
 
@@ -96,8 +98,10 @@ void Engine::end(const Users& users, std::span<const JobSpec> unsubmitted) {
   if (options_.until != Time::never()) state_.now = std::max(state_.now, options_.until);
   const Tables& tables = state_.tables;
   JobCounts counts = tables.counts;
-  const std::int64_t here = std::ssize(tables.waiting.members()) +
-                            std::ssize(tables.running.members()) + std::ssize(tables.held_until);
+  const std::int64_t here =
+      std::ssize(tables.waiting.members()) + std::ssize(tables.running.members()) +
+      std::ssize(tables.waiting_without_gpus.members()) +
+      std::ssize(tables.running_without_gpus.members()) + std::ssize(tables.held_until);
   log_users(users);
   for (const JobSpec& spec : unsubmitted) {
     if (tables.jobs.has(spec.job)) continue;
@@ -109,7 +113,8 @@ void Engine::end(const Users& users, std::span<const JobSpec> unsubmitted) {
   state_.log(record::End{counts});
 }
 
-Status Engine::decide(bool only_woke) {
+// `asks`: the policy decides; else the effects of the events alone are carried out.
+Status Engine::decide(bool asks, bool only_woke) {
   decided_ = now();
   Plan& plan = steps_.begin();
   const Tables& tables = state_.tables;
@@ -122,11 +127,11 @@ Status Engine::decide(bool only_woke) {
                   .news = events_.instant().news,
                   .waiting = tables.waiting.members(),
                   .running = tables.running.members()};
-  policy_->decide(view, plan);
+  if (asks) policy_->decide(view, plan);
   FL_TRY(steps_.check(*policy_));
   timers_.wake_at(steps_.wakes());
   steps_.commit(events_.instant().stops);
-  return check_idle(only_woke);
+  return asks ? check_idle(only_woke) : Status();
 }
 
 Standstill::Jobs Engine::present_jobs() const {

@@ -3,7 +3,8 @@
 //
 // Invariants:
 //  1. One decide() per distinct instant at which something happened that a policy may act on, after
-//     all events of that instant. Instants never decrease.
+//     all events of that instant. Instants never decrease. A job that needs no GPU is placed, with an empty gang, at the
+//     instant at which it waits; no policy gets it (docs/decisions/0077-jobs-without-gpus.md).
 //  2. A plan is an intention: what really happened comes back from the backend as events.
 //  3. Every change of the tables is a record, journalled before its steps are carried out: the tables
 //     are the fold of the journal (engine/tables.h).
@@ -96,7 +97,7 @@ class Engine {
   // Journals the users that are not in the tables yet.
   void log_users(const Users& users);
   void set_clock(const Batch& batch);
-  Status decide(bool only_woke);
+  Status decide(bool asks, bool only_woke);
   Status check_idle(bool only_woke);
   Result<bool> check_work();
   Standstill::Jobs present_jobs() const;

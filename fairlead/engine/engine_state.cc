@@ -35,7 +35,15 @@ void EngineState::replace_world(Backend& backend, RecordSink& sink) {
 
 void EngineState::add_job(JobId job) {
   plan.add_job(job);
-  speeds.add_job(job);
+  if (tables.needs_gpus(job)) speeds.add_job(job);
+}
+
+void EngineState::declare_work(JobId job, Duration declared) {
+  if (tables.needs_gpus(job)) work.on_arrived(job, declared);
+}
+
+void EngineState::finish_work(JobId job) {
+  if (tables.needs_gpus(job)) work.on_finished(job);
 }
 
 void EngineState::add_node() {
@@ -48,6 +56,7 @@ void EngineState::refresh_capacity(NodeId node) {
 }
 
 void EngineState::forget_run(JobId job, Duration lost) {
+  if (!tables.needs_gpus(job)) return;
   plan.lose_gang(job);
   speeds.on_run_end(job);
   work.on_run_end(job, lost);
@@ -55,7 +64,8 @@ void EngineState::forget_run(JobId job, Duration lost) {
 
 void EngineState::lose_run(JobId job, Duration lost) {
   forget_run(job, lost);
-  standstill.on_run_end(job, tables.jobs.works_from[job], now, lost, true);
+  if (tables.needs_gpus(job))
+    standstill.on_run_end(job, tables.jobs.works_from[job], now, lost, true);
 }
 
 void EngineState::stop_run(JobId job) {
@@ -65,9 +75,14 @@ void EngineState::stop_run(JobId job) {
 }
 
 void EngineState::begin_run(const record::Place& place) {
+  if (place.gang.empty()) return;
   speeds.on_run_begin(place.job, place.gang, place.rate);
   if (!place.is_reported) speeds.on_start(place.job, place.gang, place.overhead);
   work.on_run_begin(place.job, place.rate, place.overhead);
+}
+
+void EngineState::start_run(JobId job) {
+  if (tables.needs_gpus(job)) speeds.on_start(job, tables.jobs.last_gang(job), {});
 }
 
 void EngineState::change_speed(JobId job, Rate rate) {
@@ -112,7 +127,7 @@ void EngineState::restore_after(const Record& record) {
   std::visit(Overloaded{
                  [&](const record::Arrived& arrived) {
                    add_job(arrived.asked.job);
-                   work.on_arrived(arrived.asked.job, arrived.asked.work);
+                   declare_work(arrived.asked.job, arrived.asked.work);
                  },
                  [&](const record::Rejected& rejected) { add_job(rejected.asked.job); },
                  [&](const record::Node&) { add_node(); },
@@ -121,12 +136,10 @@ void EngineState::restore_after(const Record& record) {
                    keep_gang(place.job);
                    begin_run(place);
                  },
-                 [&](const record::Started& started) {
-                   speeds.on_start(started.job, tables.jobs.last_gang(started.job), {});
-                 },
+                 [&](const record::Started& started) { start_run(started.job); },
                  [&](const record::Reported& what) { work.on_report(what.job, what.left); },
                  [&](const record::Carried& what) { work.on_carried(what.job, what.done); },
-                 [&](const record::Finished& finished) { work.on_finished(finished.job); },
+                 [&](const record::Finished& finished) { finish_work(finished.job); },
                  [&](const record::Forgotten& forgotten) {
                    speeds.forget(forgotten.user, tables.model_named(forgotten.model));
                  },

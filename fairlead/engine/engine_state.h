@@ -2,7 +2,8 @@
 // work, the gangs in the policy's plan, and the signs of a standstill.
 //
 // log() is the one way in which a run changes the tables, and restore() does the same in recovery. The functions between
-// them keep the rest in step. Each of them: O(1), or O(slices) if a run begins or ends.
+// them keep the rest in step. Each of them: O(1), or O(slices) if a run begins or ends. A job that needs no GPU is in the
+// tables alone.
 #pragma once
 
 #include "fairlead/engine/backend.h"
@@ -45,6 +46,9 @@ struct EngineState {
 
   // Called after the job's record, Arrived or Rejected.
   void add_job(JobId job);
+  // Called after the arrival of a job with a declared duration, and after its good end.
+  void declare_work(JobId job, Duration declared);
+  void finish_work(JobId job);
   // Called after the record of a node, the last of the cluster.
   void add_node();
   // Called after the record by which GPUs of the node came into service, or left it.
@@ -56,6 +60,8 @@ struct EngineState {
   void stop_run(JobId job);
   // Called for the record of each place, once for each copy.
   void begin_run(const record::Place& place);
+  // Called after the record of a start that the world reports.
+  void start_run(JobId job);
   // Called after the record of the place, once for each copy: the plan refers to the tables' gang.
   void keep_gang(JobId job) { plan.set_gang(job, tables.jobs.last[job]); }
   // Both log the change as well.
@@ -85,7 +91,8 @@ struct EngineState {
 // Returns whether a job is here.
 inline bool has_jobs(const Tables& tables) {
   return !tables.running.members().empty() || !tables.waiting.members().empty() ||
-         !tables.held_until.empty();
+         !tables.running_without_gpus.members().empty() ||
+         !tables.waiting_without_gpus.members().empty() || !tables.held_until.empty();
 }
 
 }  // namespace fairlead

@@ -44,6 +44,41 @@ TEST(Engine, JournalsTheCauseOfTheStopThatEndedTheRun) {
   EXPECT_EQ(world.lines_at(5)[1], "stop j0: round");
 }
 
+TEST(Engine, AJobWithoutGpusIsPlacedAtOnceAndNoPolicyGetsIt) {
+  ScriptedWorld world;
+  world.arrive(0, 8);
+  world.arrive(1, 8);
+  world.arrive(2, 0);
+  world.tell(3, job_event(EventKind::kHeld, 2));
+  world.tell(4, job_event(EventKind::kReleased, 2));
+  world.tell(5, job_event(EventKind::kEvicted, 2, 2));
+  world.tell(6, job_event(EventKind::kStartFailed, 2, 3));
+  world.tell(20, job_event(EventKind::kFinished, 2, 4));
+  world.run();
+  EXPECT_EQ(world.lines_at(2), (Lines{"arrived j2", "place j2", "-> place j2#1"}));
+  EXPECT_EQ(world.lines_at(3), (Lines{"stop j2: held", "held j2", "-> stop j2#1"}));
+  EXPECT_EQ(world.lines_at(4), (Lines{"released j2", "place j2", "-> place j2#2"}));
+  EXPECT_EQ(world.lines_at(5), (Lines{"evicted j2", "place j2", "-> place j2#3"}));
+  EXPECT_EQ(world.lines_at(16), (Lines{"released j2", "place j2", "-> place j2#4"}));
+  EXPECT_EQ(world.lines_at(20), Lines{"finished j2"});
+  EXPECT_EQ(world.decisions(), (std::vector<Time>{{0}, {1'000}}));
+  EXPECT_EQ(gpu_time(world.tables(), JobId(2), Time{20'000}), GpuTime());
+  EXPECT_EQ(world.tables().ran(JobId(2), Time{20'000}), (GpuTime{1'000 + 1'000 + 1'000 + 4'000}));
+}
+
+TEST(Engine, AJobWithoutGpusThatComesHeldIsPlacedAtItsRelease) {
+  ScriptedWorld world;
+  world.arrive(1, 0);
+  world.tell(1, job_event(EventKind::kHeld, 0));
+  world.tell(2, job_event(EventKind::kReleased, 0));
+  world.tell(3, job_event(EventKind::kCancelled, 0));
+  world.run();
+  EXPECT_EQ(world.lines_at(1), (Lines{"arrived j0", "held j0"}));
+  EXPECT_EQ(world.lines_at(2), (Lines{"released j0", "place j0", "-> place j0#1"}));
+  EXPECT_EQ(world.lines_at(3), (Lines{"stop j0: cancelled", "cancelled j0", "-> stop j0#1"}));
+  EXPECT_TRUE(world.decisions().empty());
+}
+
 TEST(Engine, AFinishThatComesTwiceIsIgnoredAndCounted) {
   ScriptedWorld world;
   world.arrive(0, 1);

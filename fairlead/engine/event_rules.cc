@@ -49,9 +49,11 @@ bool EventRules::apply_events(const Batch& batch, const Policy& policy) {
   for (const Event& event : batch.events) {
     const std::size_t told = instant_.news.size();
     bool counts = true;
+    bool is_arrival = false;  // the arrival of a job that needs GPUs
     if (event.kind == EventKind::kArrived) {
       const bool has_spec = arrivals < batch.jobs.size() && batch.jobs[arrivals].job == event.job;
       counts = has_spec && jobs_.arrive(batch.jobs[arrivals++], policy);
+      is_arrival = counts && state_.tables.needs_gpus(event.job);
     } else {
       counts = apply(event);
     }
@@ -60,7 +62,7 @@ bool EventRules::apply_events(const Batch& batch, const Policy& policy) {
       state_.log(record::Ignored{event.kind, event.job, event.node, event.run});
     }
     // A rejection leads to a decision as well: other jobs may have counted on the one rejected.
-    is_news |= instant_.news.size() > told || (counts && event.kind == EventKind::kArrived);
+    is_news |= instant_.news.size() > told || is_arrival;
   }
   return is_news;
 }

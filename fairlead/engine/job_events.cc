@@ -50,14 +50,20 @@ bool JobEvents::apply(const Event& event) {
   }
 }
 
+// No policy gets news of a job that needs no GPU.
+void JobEvents::add_news(const Event& event) {
+  if (tables_.needs_gpus(event.job)) instant_.news.push_back(event);
+}
+
 bool JobEvents::is_running(JobId job, RunId run) const {
   return jobs_.state[job] == JobState::kRunning && jobs_.run[job] == run;
 }
 
 bool JobEvents::arrive(JobSpec spec, const Policy& policy) {
   if (jobs_.has(spec.job) || !tables_.users.names.has(spec.user)) return false;
-  const auto [refusal, types] =
-      eligibility_.answer(spec, policy, tables_.cluster, tables_.users, jobs_.limits);
+  const auto [refusal, types] = spec.gpus == 0 ? Eligibility::Answer()
+                                               : eligibility_.answer(spec, policy, tables_.cluster,
+                                                                     tables_.users, jobs_.limits);
   if (!refusal.empty()) {
     state_.log(record::Rejected{spec, refusal});
     state_.add_job(spec.job);
@@ -69,8 +75,8 @@ bool JobEvents::arrive(JobSpec spec, const Policy& policy) {
   state_.standstill.on_arrival(state_.now, !has_jobs(tables_));
   state_.log(record::Arrived{spec});
   state_.add_job(spec.job);
-  state_.work.on_arrived(spec.job, spec.work);
-  instant_.add_news(EventKind::kArrived, spec.job);
+  state_.declare_work(spec.job, spec.work);
+  add_news({.kind = EventKind::kArrived, .job = spec.job});
   return true;
 }
 
@@ -89,12 +95,12 @@ bool JobEvents::finish(const Event& event) {
   state_.standstill.on_end();
   if (event.kind == EventKind::kFinished) {
     state_.log(record::Finished{job});
-    state_.work.on_finished(job);
+    state_.finish_work(job);
   } else {
     state_.log(record::Failed{job, event.reason});
   }
   // A policy has forgotten a job that is held.
-  if (!was_held) instant_.news.push_back(event);
+  if (!was_held) add_news(event);
   return true;
 }
 
@@ -105,7 +111,7 @@ bool JobEvents::cancel(const Event& event) {
   if (jobs_.state[job] == JobState::kRunning) stop_now(job, StopCause::kCancelled);
   state_.standstill.on_end();
   state_.log(record::Cancelled{job, event.reason});
-  if (!was_held) instant_.add_news(EventKind::kCancelled, job);
+  if (!was_held) add_news({.kind = EventKind::kCancelled, .job = job});
   return true;
 }
 
@@ -120,7 +126,7 @@ bool JobEvents::hold_back(JobId job) {
     return news.kind == EventKind::kArrived && news.job == job;
   };
   if (!was_held && std::erase_if(instant_.news, is_arrival) == 0)
-    instant_.add_news(EventKind::kCancelled, job);
+    add_news({.kind = EventKind::kCancelled, .job = job});
   return true;
 }
 
@@ -128,7 +134,7 @@ bool JobEvents::release(JobId job) {
   if (jobs_.state[job] != JobState::kHeld) return false;
   state_.standstill.on_release();
   state_.log(record::Released{job});
-  instant_.add_news(EventKind::kArrived, job);
+  add_news({.kind = EventKind::kArrived, .job = job});
   return true;
 }
 
@@ -144,7 +150,7 @@ bool JobEvents::evict(const Event& event) {
   if (!is_running(event.job, event.run)) return confirm_stop(event);
   state_.lose_run(event.job, event.lost);
   state_.log(record::Evicted{event.job, event.lost});
-  instant_.news.push_back(event);
+  add_news(event);
   return true;
 }
 
@@ -171,7 +177,7 @@ bool JobEvents::fail_stop(const Event& event) {
 bool JobEvents::confirm_start(const Event& event) {
   if (!is_running(event.job, event.run) || !jobs_.is_starting(event.job)) return false;
   state_.log(record::Started{event.job, event.overhead});
-  state_.speeds.on_start(event.job, jobs_.last_gang(event.job), {});
+  state_.start_run(event.job);
   return true;
 }
 
@@ -218,7 +224,7 @@ bool JobEvents::fail_start(const Event& event) {
   } else {
     timers_.retry_at(retry, job);
   }
-  instant_.add_news(EventKind::kCancelled, job);
+  add_news({.kind = EventKind::kCancelled, .job = job});
   cordon_failing(nodes, event.reason);
   return true;
 }

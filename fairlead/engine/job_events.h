@@ -36,6 +36,7 @@ class JobEvents {
   void announce_all();
 
  private:
+  void add_news(const Event& event);
   bool is_running(JobId job, RunId run) const;
   // Each of these returns false if the event must be ignored.
   bool finish(const Event& event);

@@ -105,6 +105,7 @@ void PlanSteps::commit(std::span<const Step> stops) {
   for (const Change& change : changes_) {
     if (plan_.has_gang(change.job)) add_place_steps(change.job);
   }
+  add_starts_without_gpus();
   state_.counts.steps += std::ssize(steps_);
   if (!steps_.empty()) keep_gangs_of_steps();
   // Without steps, too: what ended at this instant may leave others more of their links.
@@ -163,6 +164,20 @@ void PlanSteps::add_place_steps(JobId job) {
     masks = masks.subspan(step.gang.size());
     steps_.push_back(step);
   }
+}
+
+void PlanSteps::add_starts_without_gpus() {
+  const std::span<const JobId> waiting = state_.tables.waiting_without_gpus.members();
+  const std::size_t first = steps_.size();
+  for (JobId job : waiting) {
+    Step step;
+    step.kind = Step::Kind::kPlace;
+    step.job = job;
+    step.run = jobs_.run[job] + 1;
+    steps_.push_back(step);
+  }
+  std::sort(steps_.begin() + static_cast<std::ptrdiff_t>(first), steps_.end(),
+            [](const Step& a, const Step& b) { return a.job < b.job; });
 }
 
 // Moves the gangs of the steps out of the plan's storage, which the tables are about to change.

@@ -29,7 +29,8 @@ class PlanSteps {
   // Ends the edits, and reduces them to one change per job. Error (Error::Kind::kRun): the plan breaks a rule; it names
   // the policy and the job.
   Status check(const Policy& policy);
-  // Journals the changes and carries them out, after `stops`, which no policy decided and which are journalled.
+  // Journals the changes and carries them out, after `stops`, which no policy decided and which are journalled. Starts
+  // the waiting jobs that need no GPU as well.
   void commit(std::span<const Step> stops);
   // The wake-ups that the plan asks for. Valid until the next begin().
   std::span<const Time> wakes() const { return plan_.wakes(); }
@@ -54,6 +55,7 @@ class PlanSteps {
   void log_stops();
   void grant_gpus();
   void add_place_steps(JobId job);
+  void add_starts_without_gpus();
   void keep_gangs_of_steps();
   void log_place(const Step& step);
 

@@ -91,7 +91,7 @@ void Tables::add_job(const JobSpec& asked) {
 void Tables::on(const record::Arrived& arrived) {
   add_job(arrived.asked);
   jobs.state[arrived.asked.job] = JobState::kWaiting;
-  waiting.insert(arrived.asked.job);
+  waiting_with(arrived.asked.job).insert(arrived.asked.job);
 }
 
 void Tables::on(const record::Rejected& rejected) {
@@ -173,13 +173,13 @@ void Tables::on(const record::StartFailed& failed) {
   ++failed_starts[failed.job];
   end_run(failed.job);
   forget_gang(failed.job);
-  waiting.erase(failed.job);
+  waiting_with(failed.job).erase(failed.job);
   jobs.state[failed.job] = JobState::kHeld;
   held_until[failed.job] = failed.retry;
 }
 
 void Tables::on(const record::Held& held) {
-  if (jobs.state[held.job] == JobState::kWaiting) waiting.erase(held.job);
+  if (jobs.state[held.job] == JobState::kWaiting) waiting_with(held.job).erase(held.job);
   jobs.state[held.job] = JobState::kHeld;
   held_until[held.job] = Time::never();
 }
@@ -187,7 +187,7 @@ void Tables::on(const record::Held& held) {
 void Tables::on(const record::Released& released) {
   held_until.erase(released.job);
   jobs.state[released.job] = JobState::kWaiting;
-  waiting.insert(released.job);
+  waiting_with(released.job).insert(released.job);
 }
 
 void Tables::on(const record::Tickets& tickets) { users.tickets[tickets.user] = tickets.tickets; }
@@ -208,15 +208,15 @@ void Tables::on(const record::Place& place) {
   const std::uint32_t gpus = gpus_of(place.gang);
   if (place.copy == 0) {
     jobs.gangs.release(jobs.last[job]);
-    jobs.last[job] = jobs.gangs.add(place.gang);
+    jobs.last[job] = place.gang.empty() ? GangRef() : jobs.gangs.add(place.gang);
     std::ranges::copy(place.gpu_masks, jobs.gangs.gpu_masks(jobs.last[job]).begin());
     jobs.state[job] = JobState::kRunning;
     jobs.run_since[job] = now;
     jobs.allocated_gpus[job] = gpus;
     jobs.works_from[job] = place.is_reported ? Time::never() : now + place.overhead;
     ++jobs.run[job];
-    waiting.erase(job);
-    running.insert(job);
+    waiting_with(job).erase(job);
+    running_with(job).insert(job);
   } else {
     jobs.last[job] = jobs.gangs.append(jobs.last[job], place.gang, place.gpu_masks, place.copy);
     jobs.allocated_gpus[job] += gpus;
@@ -243,11 +243,11 @@ void Tables::end_run(JobId job) {
     FL_CHECK((node.free & masks[i]) == 0);
     node.free |= masks[i++] & node.up;
   }
-  jobs.attained_settled[job] = jobs.attained(job, now);
+  jobs.attained_settled[job] = ran(job, now);
   jobs.allocated_gpus[job] = 0;
   jobs.state[job] = JobState::kWaiting;
-  running.erase(job);
-  waiting.insert(job);
+  running_with(job).erase(job);
+  waiting_with(job).insert(job);
 }
 
 void Tables::forget_gang(JobId job) {
@@ -261,7 +261,7 @@ void Tables::leave(JobId job, JobState state) {
     held_until.erase(job);
   } else {
     FL_CHECK(jobs.state[job] == JobState::kWaiting, "job {} is not here", job.row());
-    waiting.erase(job);
+    waiting_with(job).erase(job);
   }
   forget_gang(job);
   jobs.state[job] = state;

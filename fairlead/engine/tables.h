@@ -53,6 +53,14 @@ struct Tables {
     now = t;
     on(what);
   }
+  // No policy knows of jobs that need no GPU.
+  bool needs_gpus(JobId job) const { return jobs.gpus[job] > 0; }
+  // Returns the GPU time of any job up to `t`. A job that needs no GPU counts as if it ran on one.
+  GpuTime ran(JobId job, Time t) const {
+    const bool is_without = !needs_gpus(job) && jobs.state[job] == JobState::kRunning;
+    return jobs.attained_settled[job] +
+           occupancy(t - jobs.run_since[job], is_without ? 1 : jobs.allocated_gpus[job]);
+  }
   // Returns none if no job that came is of that model.
   ModelId model_named(std::string_view name) const;
   // Returns the row of the model, which is added if no job of it has come.
@@ -66,8 +74,12 @@ struct Tables {
   IdVector<ModelId, std::string> models;
   Jobs jobs;
   JobNames names;
+  // The jobs that need GPUs, which policies see.
   JobSet waiting;
   JobSet running;
+  // The jobs that need none. The engine starts them as soon as they wait, so none waits between two steps.
+  JobSet waiting_without_gpus;
+  JobSet running_without_gpus;
   JobCounts counts;  // counts of ended jobs; pending jobs are not counted yet
 
   struct NodeState {
@@ -127,6 +139,8 @@ struct Tables {
                       record::Profiled> auto&) {}
 
   void add_job(const JobSpec& asked);
+  JobSet& waiting_with(JobId job) { return needs_gpus(job) ? waiting : waiting_without_gpus; }
+  JobSet& running_with(JobId job) { return needs_gpus(job) ? running : running_without_gpus; }
   // Ends the job's current run: returns its GPUs to their nodes and settles attained service. The job then waits.
   void end_run(JobId job);
   // Forgets the last gang of a job that does not run: the hosts lost its state, so its next placement is a start.
@@ -136,5 +150,10 @@ struct Tables {
   NameIndex model_rows_;
   NameIndex partition_rows_;
 };
+
+// Returns the GPU time of any job up to `t`; zero if it needs no GPU.
+inline GpuTime gpu_time(const Tables& tables, JobId job, Time t) {
+  return tables.needs_gpus(job) ? tables.jobs.attained(job, t) : GpuTime{};
+}
 
 }  // namespace fairlead

@@ -49,8 +49,11 @@ std::string difference(const Tables& a, const Tables& b) {
     }
     if (a.names[job] != b.names[job]) return "names of jobs";
   }
-  if (!std::ranges::equal(a.waiting.members(), b.waiting.members()) ||
-      !std::ranges::equal(a.running.members(), b.running.members())) {
+  const auto differ = [&](JobSet Tables::*set) {
+    return !std::ranges::equal((a.*set).members(), (b.*set).members());
+  };
+  if (differ(&Tables::waiting) || differ(&Tables::running) ||
+      differ(&Tables::waiting_without_gpus) || differ(&Tables::running_without_gpus)) {
     return "who waits or runs";
   }
   for (NodeId node : ids<NodeId>(a.nodes.size())) {

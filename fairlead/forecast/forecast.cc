@@ -16,12 +16,12 @@ double served_s(const JobAnswer& job) {
   return job.gpu_s / static_cast<double>(std::max<std::int64_t>(job.gpus, 1));
 }
 
-// Returns the median of the jobs' durations, or of the declared ones if they did not finish.
+// Returns the median of the durations of jobs with GPUs, or of the declared ones if they did not finish.
 std::optional<double> typical_s(const std::vector<JobAnswer>& jobs,
                                 const std::function<bool(const JobAnswer&)>& is_similar) {
   std::vector<double> times;
   for (const JobAnswer& job : jobs) {
-    if (!is_similar(job)) continue;
+    if (job.gpus == 0 || !is_similar(job)) continue;
     if (job.state == "finished") {
       times.push_back(served_s(job));
     } else if (job.declared_s) {
@@ -68,7 +68,9 @@ Result<Cluster> cluster_of(const ClusterAnswer& answer) {
 
 // Returns the jobs that want GPUs, in the order in which they have them or wait for them.
 std::vector<JobAnswer> queue_of(std::vector<JobAnswer> jobs) {
-  std::erase_if(jobs, [](const JobAnswer& job) { return job.is_done() || job.state == "held"; });
+  std::erase_if(jobs, [](const JobAnswer& job) {
+    return job.is_done() || job.state == "held" || job.gpus == 0;
+  });
   std::ranges::sort(jobs, {}, &JobAnswer::id);
   std::stable_partition(jobs.begin(), jobs.end(),
                         [](const JobAnswer& job) { return !job.on.empty(); });

@@ -79,10 +79,16 @@ std::uint64_t quota_us(std::uint32_t cpu_milli) {
   return std::uint64_t{cpu_milli} * kPeriodUs / 1000;
 }
 
+// Returns the weight of a task, by the weight of a task with one GPU. The tenth is chosen: data loaders of jobs with GPUs
+// come first, and the others go on.
+std::uint64_t weight_of(const TaskBounds& bounds, std::uint64_t one) {
+  return bounds.cpu_weight == 0 ? one / 10 : bounds.cpu_weight * one;
+}
+
 // Makes the group of a task, with its part of the processors.
 Status limit_cpu_v1(const std::string& group, const TaskBounds& bounds) {
   FL_TRY(make_cgroup(group));
-  const std::uint64_t shares = std::uint64_t{bounds.cpu_weight} * kSharesOfOne;
+  const std::uint64_t shares = weight_of(bounds, kSharesOfOne);
   FL_TRY(write_cgroup(group + "/cpu.shares",
                       fmt::format("{}", std::min<std::uint64_t>(shares, kSharesMax))));
   if (bounds.cpu_milli == 0) return {};
@@ -105,7 +111,7 @@ Status deny_devices_v1(const std::string& group, const std::vector<DeviceNumber>
 }
 
 Status limit_cpu_v2(const std::string& group, const TaskBounds& bounds) {
-  const std::uint64_t weight = std::uint64_t{bounds.cpu_weight} * kWeightOfOne;
+  const std::uint64_t weight = weight_of(bounds, kWeightOfOne);
   FL_TRY(write_cgroup(group + "/cpu.weight",
                       fmt::format("{}", std::min<std::uint64_t>(weight, kWeightMax))));
   if (bounds.cpu_milli == 0) return {};

@@ -14,9 +14,10 @@
 namespace fairlead {
 
 struct TaskBounds {
-  std::uint64_t memory_bytes = 0;      // with swap; 0: no limit
-  std::uint32_t cpu_milli = 0;         // time on processors, in thousandths of one; 0: no limit
-  std::uint32_t cpu_weight = 1;        // its part of busy processors relative to other tasks
+  std::uint64_t memory_bytes = 0;  // with swap; 0: no limit
+  std::uint32_t cpu_milli = 0;     // time on processors, in thousandths of one; 0: no limit
+  // Its part of busy processors relative to other tasks: its GPUs. 0: a tenth of one GPU.
+  std::uint32_t cpu_weight = 1;
   std::vector<DeviceNumber> denied{};  // devices that it may not open
 };
 

@@ -118,6 +118,14 @@ TEST_F(LimitGroupsTest, TheProcessorGroupHasAWeightAndAQuota) {
   }));
 }
 
+TEST_F(LimitGroupsTest, ATaskWithoutGpusHasATenthOfTheWeightOfOneGpu) {
+  if (!limits_.has_cpu()) GTEST_SKIP() << "no cgroups here that limit processors";
+  const auto groups = make({.cpu_weight = 0});
+  EXPECT_TRUE(std::ranges::any_of(groups, [](const std::string& group) {
+    return text_of(group + "/cpu.shares") == "102\n" || text_of(group + "/cpu.weight") == "10\n";
+  }));
+}
+
 TEST_F(LimitGroupsTest, ATaskWithoutLimitsIsInNoGroupOfMemoryOrDevices) {
   for (const std::string& group : make({})) {
     EXPECT_FALSE(std::filesystem::exists(group + "/memory.limit_in_bytes")) << group;

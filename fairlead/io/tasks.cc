@@ -171,12 +171,12 @@ Status TaskProcesses::make_groups(const TaskSpec& spec, std::vector<DeviceNumber
                                   Groups& groups) const {
   constexpr std::uint64_t kMb = 1'000'000;
   if (!groups.cgroup.empty()) FL_TRY(make_cgroup(groups.cgroup));
-  FL_TRY_ASSIGN(made, options_.limits.make(name_of(spec.id), groups.cgroup,
-                                           {.memory_bytes = spec.memory_mb * kMb,
-                                            .cpu_milli = spec.cpu_milli,
-                                            .cpu_weight = std::max<std::uint32_t>(
-                                                1, static_cast<std::uint32_t>(spec.gpus.size())),
-                                            .denied = std::move(denied)}));
+  FL_TRY_ASSIGN(made,
+                options_.limits.make(name_of(spec.id), groups.cgroup,
+                                     {.memory_bytes = spec.memory_mb * kMb,
+                                      .cpu_milli = spec.cpu_milli,
+                                      .cpu_weight = static_cast<std::uint32_t>(spec.gpus.size()),
+                                      .denied = std::move(denied)}));
   groups.limits = std::move(made);
   return {};
 }

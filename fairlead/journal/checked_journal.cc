@@ -103,6 +103,7 @@ std::string CheckedJournal::wrong_in_job(const JobSpec& asked) {
   if (asked.user.is_none() || asked.user.row() >= users_) {
     return fmt::format("job {} is of user {} of {}", asked.job.row(), asked.user.row(), users_);
   }
+  if (asked.gpus == 0) return fmt::format("job {} needs no GPU", asked.job.row());
   return {};
 }
 

@@ -51,7 +51,8 @@ void JobBook::on(const Record& record) {
 void JobBook::place(const record::Place& what) {
   Entry& job = entry(what.job);
   job.since = now_;
-  Placed& placed = placed_[what.job];
+  const auto [found, is_first] = placed_.try_emplace(what.job);
+  Placed& placed = found->second;
   if (what.copy == 0) {
     placed.before = std::exchange(placed.gpus, {});
     placed.tasks_before = job.tasks;
@@ -60,7 +61,7 @@ void JobBook::place(const record::Place& what) {
   }
   std::size_t i = 0;
   for (Slice slice : what.gang) placed.gpus.emplace_back(slice.node, what.gpu_masks[i++]);
-  const bool is_other = placed.gpus != placed.before;
+  const bool is_other = is_first || placed.gpus != placed.before;
   job.tasks = placed.tasks_before + (is_other ? 1 : 0);
   job.moves = placed.moves_before + (is_other && !placed.before.empty() ? 1 : 0);
 }
@@ -72,7 +73,7 @@ void JobBook::end(JobId job, std::string_view reason) {
   placed_.erase(job);
   const Jobs& jobs = tables_.jobs;
   GpuTime& served = served_.grow_to(jobs.user[job]);
-  served = served + jobs.attained(job, now_);
+  served = served + gpu_time(tables_, job, now_);
 }
 
 }  // namespace fairlead

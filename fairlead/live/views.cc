@@ -187,7 +187,8 @@ json Views::cluster(Time now) const {
           {"nodes", std::move(nodes)},
           {"reservations", reservations(now)},
           {"jobs_waiting", tables.waiting.members().size()},
-          {"jobs_running", tables.running.members().size()}};
+          {"jobs_running",
+           tables.running.members().size() + tables.running_without_gpus.members().size()}};
 }
 
 json Views::jobs(Time now, std::string_view user, bool all) const {
@@ -237,7 +238,7 @@ json Views::job(JobId id, Time now, const FirstOnHost& first) const {
                {"submitted_unix_ms", backend.unix_ms(jobs.arrival[id])},
                {"since_unix_ms", backend.unix_ms(entry.since)},
                {"finished_unix_ms", is_over ? json(backend.unix_ms(entry.done)) : json(nullptr)},
-               {"gpu_s", gpu_seconds(jobs.attained(id, now))},
+               {"gpu_s", gpu_seconds(gpu_time(tables, id, now))},
                {"on", std::move(on)},
                {"restarts", entry.restarts()},
                {"reason", reason_of(entry, facts)},
@@ -281,8 +282,9 @@ json Views::users(Time now) const {
     sum.served += tables.jobs.attained(job, now);
     ++sum.waiting;
   }
+  for (JobId job : tables.running_without_gpus.members()) ++sums[tables.jobs.user[job]].running;
   for (const auto& [job, until] : tables.held_until) {
-    sums[tables.jobs.user[job]].served += tables.jobs.attained(job, now);
+    sums[tables.jobs.user[job]].served += gpu_time(tables, job, now);
   }
   const IdVector<UserId, double> entitled = entitled_gpus(tables);
   json list = json::array();

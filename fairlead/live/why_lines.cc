@@ -29,6 +29,10 @@ bool can_use(const Tables& tables, JobId job, NodeId node) {
 
 std::string running_line(const Tables& tables, JobId job, std::int64_t ms) {
   constexpr std::size_t kNodes = 8;
+  if (!tables.needs_gpus(job)) {
+    return fmt::format("It {} without GPUs, for {}.",
+                       tables.jobs.is_starting(job) ? "starts" : "runs", span_text(ms));
+  }
   std::vector<std::string> on;
   for (Slice slice : tables.jobs.last_gang(job))
     on.push_back(
@@ -89,11 +93,14 @@ std::vector<std::string> state_lines(WhyNow& why, JobId job, const BackendFacts&
   const Tables& tables = why.moment().tables();
   const std::int64_t ms = std::max<std::int64_t>(0, (why.moment().now() - why.since(job)).ms);
   if (tables.jobs.state[job] == JobState::kRunning) return {running_line(tables, job, ms)};
+  const bool needs_gpus = tables.needs_gpus(job);
   const WhyNow::Answer answer = why.cause(job);
   const std::string cause = facts.after.empty() ? std::string(why_cause_info(answer.cause).now)
                                                 : "it starts " + facts.after;
   std::vector<std::string> lines = {fmt::format(
-      "It waits for {}, for {}: {}.", counted(tables.jobs.gpus[job], "GPU"), span_text(ms), cause)};
+      "It waits{}, for {}: {}.",
+      needs_gpus ? " for " + counted(tables.jobs.gpus[job], "GPU") : " to run without GPUs",
+      span_text(ms), cause)};
   if (answer.cause == WhyCause::kRetry) {
     const Duration left = tables.held_until.at(job) - why.moment().now();
     lines.push_back(
@@ -138,8 +145,10 @@ class Why {
     if (tables_.jobs.state[job_] == JobState::kHeld) held_line();
     process_lines();
     foreign_lines();
-    reservation_lines();
-    share_lines();
+    if (tables_.needs_gpus(job_)) {
+      reservation_lines();
+      share_lines();
+    }
     restart_lines();
     if (is_verbose_) note_lines();
     return std::move(lines_);
@@ -192,10 +201,12 @@ class Why {
     if (facts_.priority != "normal")
       lines_.push_back(fmt::format("Its priority is {}.", facts_.priority));
     if (facts_.limit.ms > 0) {
-      const GpuTime left = occupancy(facts_.limit, jobs.gpus[job_]) - jobs.attained(job_, now_);
-      const auto left_ms = static_cast<std::int64_t>(left.gpu_ms / jobs.gpus[job_]);
-      lines_.push_back(fmt::format("Its time limit of {} leaves it {} more with GPUs.",
-                                   span_text(facts_.limit.ms), span_text(left_ms)));
+      const std::uint32_t gpus = std::max(1U, jobs.gpus[job_]);
+      const GpuTime left = occupancy(facts_.limit, gpus) - tables_.ran(job_, now_);
+      const auto left_ms = static_cast<std::int64_t>(left.gpu_ms / gpus);
+      lines_.push_back(fmt::format("Its time limit of {} leaves it {} more{}.",
+                                   span_text(facts_.limit.ms), span_text(left_ms),
+                                   tables_.needs_gpus(job_) ? " with GPUs" : ""));
     }
     if (retries_used() == 0) return;
     lines_.push_back(fmt::format(

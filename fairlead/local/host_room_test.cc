@@ -7,11 +7,19 @@ namespace {
 
 constexpr JobId kA(1), kB(2), kC(3);
 
+struct TestedRoom {
+  explicit TestedRoom(std::uint32_t memory_mb) : room(tables, {.memory_mb = memory_mb}) {}
+  void add(JobId job, std::uint32_t memory_mb) { room.add(job, {.memory_mb = memory_mb}); }
+  Tables tables{Cluster()};
+  HostRoom room;
+};
+
 TEST(HostRoom, JobsFitIfTheirStatementsDo) {
-  HostRoom room(100);
-  room.add(kA, 60);
-  room.add(kB, 40);
-  room.add(kC, 41);
+  TestedRoom tested(100);
+  HostRoom& room = tested.room;
+  tested.add(kA, 60);
+  tested.add(kB, 40);
+  tested.add(kC, 41);
   EXPECT_TRUE(room.fits(kC));
   room.come(kA);
   EXPECT_TRUE(room.fits(kA)) << "a job is not in its own way";
@@ -22,9 +30,10 @@ TEST(HostRoom, JobsFitIfTheirStatementsDo) {
 }
 
 TEST(HostRoom, AJobCountsUntilItsProcessesHaveEnded) {
-  HostRoom room(100);
-  room.add(kA, 60);
-  room.add(kB, 60);
+  TestedRoom tested(100);
+  HostRoom& room = tested.room;
+  tested.add(kA, 60);
+  tested.add(kB, 60);
   room.come(kA);
   room.come(kA);  // again, by another daemon
   room.remove(kA);
@@ -33,14 +42,15 @@ TEST(HostRoom, AJobCountsUntilItsProcessesHaveEnded) {
   EXPECT_TRUE(room.fits(kB));
   room.leave(kA);
   room.come(kB);
-  room.add(kC, 41);
+  tested.add(kC, 41);
   EXPECT_FALSE(room.fits(kC));
 }
 
 TEST(HostRoom, AJobThatStatesNothingFitsAndDoesNotCount) {
-  HostRoom room(100);
-  room.add(kA, 0);
-  room.add(kB, 100);
+  TestedRoom tested(100);
+  HostRoom& room = tested.room;
+  tested.add(kA, 0);
+  tested.add(kB, 100);
   room.come(kA);
   EXPECT_TRUE(room.fits(kB));
   room.come(kB);
@@ -48,10 +58,11 @@ TEST(HostRoom, AJobThatStatesNothingFitsAndDoesNotCount) {
 }
 
 TEST(HostRoom, EverythingFitsIntoAMachineOfUnknownMemory) {
-  HostRoom room(0);
-  room.add(kA, 60);
+  TestedRoom tested(0);
+  HostRoom& room = tested.room;
+  tested.add(kA, 60);
   room.come(kA);
-  room.add(kB, 4'000'000'000);
+  tested.add(kB, 4'000'000'000);
   EXPECT_TRUE(room.fits(kB));
 }
 

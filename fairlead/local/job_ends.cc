@@ -31,7 +31,9 @@ std::string reason_text(TaskEnd end, const Submission& what) {
 
 void JobEnds::on_task_ended(Time now, const LocalTask& task, LocalJob& job, TaskEnd end) {
   const bool is_again = !end.is_known || (is_bad(end) && retry(task.id, job.what));
-  if (end.is_known && !is_bad(end)) {
+  if (task.gpus.empty()) {
+    // No GPU is to blame.
+  } else if (end.is_known && !is_bad(end)) {
     gpus_.on_good(try_of(tables_, task));
   } else if (end.is_known && !end.has_no_memory && task.began != Time::never() &&
              now - task.began < kAtOnce) {
@@ -61,33 +63,42 @@ void JobEnds::begin_again(JobId id, LocalJob& job) {
   inbox_.add({.kind = EventKind::kEvicted, .job = id, .run = job.run});
 }
 
-// Returns the time at which a job with a gang reaches its time limit.
+// Returns the time at which a running job reaches its time limit.
 Time JobEnds::limit_at(JobId id) const {
   const Submission* const what = jobs_.submission(id);
   if (what == nullptr || what->limit.ms == 0) return Time::never();
   const Jobs& jobs = tables_.jobs;
-  const std::int64_t gpus = jobs.allocated_gpus[id];
-  const GpuTime left = occupancy(what->limit, jobs.gpus[id]) - jobs.attained_settled[id];
+  // The time of a job without GPUs counts as if it had one.
+  const std::int64_t gpus = std::max(1U, jobs.allocated_gpus[id]);
+  const GpuTime left =
+      occupancy(what->limit, std::max(1U, jobs.gpus[id])) - jobs.attained_settled[id];
   return jobs.run_since[id] + Duration{static_cast<std::int64_t>((left.gpu_ms + gpus - 1) / gpus)};
 }
 
 Time JobEnds::deadline() const {
   Time next = Time::never();
-  for (JobId id : tables_.running.members()) next = std::min(next, limit_at(id));
+  for (const JobSet* jobs : {&tables_.running, &tables_.running_without_gpus}) {
+    for (JobId id : jobs->members()) next = std::min(next, limit_at(id));
+  }
   return next;
 }
 
 void JobEnds::on_time(Time instant) {
-  for (JobId id : tables_.running.members()) {
-    if (instant < limit_at(id)) continue;
-    LocalJob& job = jobs_.at(id);
-    job.has_ended = true;
-    const std::string limit = span_text(job.what.limit.ms);
-    inbox_.add({.kind = EventKind::kFailed,
-                .job = id,
-                .run = tables_.jobs.run[id],
-                .reason = inbox_.keep(fmt::format("time limit of {} reached", limit))});
+  for (const JobSet* jobs : {&tables_.running, &tables_.running_without_gpus}) {
+    for (JobId id : jobs->members()) {
+      if (instant >= limit_at(id)) end_at_limit(id);
+    }
   }
+}
+
+void JobEnds::end_at_limit(JobId id) {
+  LocalJob& job = jobs_.at(id);
+  job.has_ended = true;
+  const std::string limit = span_text(job.what.limit.ms);
+  inbox_.add({.kind = EventKind::kFailed,
+              .job = id,
+              .run = tables_.jobs.run[id],
+              .reason = inbox_.keep(fmt::format("time limit of {} reached", limit))});
 }
 
 }  // namespace fairlead

@@ -33,6 +33,7 @@ class JobEnds {
  private:
   void begin_again(JobId id, LocalJob& job);
   Time limit_at(JobId id) const;
+  void end_at_limit(JobId id);
 
   const Tables& tables_;
   LocalJobs& jobs_;

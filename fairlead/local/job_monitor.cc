@@ -59,26 +59,31 @@ void JobMonitor::on_time(Time now) {
   if (gpus_.has_looked_at(now)) note_load(now);
   if (now < next_look_) return;
   next_look_ = now + kLook;
-  for (JobId id : tables_.running.members()) {
-    LocalJob* const job = jobs_.find(id);
-    if (job != nullptr && job->task && job->task->works) look_at(now, *job);
+  for (const JobSet* jobs : {&tables_.running, &tables_.running_without_gpus}) {
+    for (JobId id : jobs->members()) {
+      LocalJob* const job = jobs_.find(id);
+      if (job != nullptr && job->task && job->task->works) look_at(now, *job);
+    }
   }
 }
 
 Time JobMonitor::deadline() const {
-  return tables_.running.members().empty() ? Time::never() : next_look_;
+  const bool any =
+      !tables_.running.members().empty() || !tables_.running_without_gpus.members().empty();
+  return any ? next_look_ : Time::never();
 }
 
 void JobMonitor::look_at(Time now, LocalJob& job) {
   LocalTask& task = *job.task;
   const JobId id = task.id.job;
   if (task.began != Time::never() && now - task.began >= kAtOnce) {
-    gpus_.on_good(try_of(tables_, task));
+    if (!task.gpus.empty()) gpus_.on_good(try_of(tables_, task));
     task.began = Time::never();
   }
   const TaskReports reports = io_.reports(task.id, task.sensors.output_next());
   const Jobs& jobs = tables_.jobs;
   task.sensors.look(now, reports);
+  if (task.gpus.empty()) return;  // it never moves, and has no speed on GPUs
   const std::optional<Progress> done_now = task.sensors.of_job();
   if (job.left_at && done_now) {
     const Progress before = *std::exchange(job.left_at, std::nullopt);
@@ -136,7 +141,7 @@ void JobMonitor::note_load(Time now) {
     return gpu < busy_percent.size() && busy_percent[gpu] == 0;
   };
   for (auto& [id, job] : jobs_.all()) {
-    if (!job.task || !job.task->works) continue;
+    if (!job.task || !job.task->works || job.task->gpus.empty()) continue;
     LocalTask& task = *job.task;
     for (const std::uint32_t gpu : task.gpus) {
       if (gpu < busy_percent.size())  // no stand-in

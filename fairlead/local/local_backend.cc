@@ -9,6 +9,17 @@
 #include <variant>
 
 namespace fairlead {
+namespace {
+
+HostRoom::Need host_need(const Submission& what, UserId user, bool has_gpus) {
+  return {.memory_mb = what.memory_mb,
+          .cpu_milli = what.cpu_milli,
+          .has_gpus = has_gpus,
+          .user = user,
+          .priority = what.priority};
+}
+
+}  // namespace
 
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
                            Inbox& inbox, StartConditions& conditions, TaskLimits& limits,
@@ -25,18 +36,19 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
           [this](TaskId id, std::uint32_t gpu) {
             const LocalTask* const task = jobs_.task_of(id.job);
             if (task == nullptr || task->id != id) return true;
-            return task->gpus.empty() || std::ranges::find(task->gpus, gpu) != task->gpus.end();
+            return std::ranges::find(task->gpus, gpu) != task->gpus.end();
           },
           ends_foreign),
-      room_{GpuRoom(tables, machine.cluster), HostRoom(machine.host.memory_mb)},
+      room_{GpuRoom(tables, machine.cluster), HostRoom(tables, machine.host)},
       reservations_(io, tables, machine.cluster, jobs_, conditions, inbox, limits),
       ends_(tables, jobs_, gpus_, inbox),
       launcher_(io, tables, machine, jobs_, gpus_, room_, ends_, inbox, std::move(hook)) {}
 
 void LocalBackend::add(JobId job, Submission submission, std::uint32_t starts) {
   LocalJob& made = jobs_[job] = {.what = std::move(submission), .starts = starts};
-  room_.add(job, {tables_.jobs.gpus[job], tables_.jobs.types[job], made.what.gpu_memory_mb},
-            made.what.memory_mb);
+  const Jobs& jobs = tables_.jobs;
+  room_.add(job, {jobs.gpus[job], jobs.types[job], made.what.gpu_memory_mb},
+            host_need(made.what, jobs.user[job], tables_.needs_gpus(job)));
   if (!tables_.jobs.is_here(job)) return;
   conditions_.add(job, made.what);
 }
@@ -45,7 +57,8 @@ void LocalBackend::add_new(const JobSpec& asked, Submission submission, Connecti
   const bool needs_client = submission.has_terminal || submission.has_input;
   const ConnectionId terminal = needs_client ? client : 0;
   LocalJob& made = jobs_[asked.job] = {.what = std::move(submission), .terminal = terminal};
-  room_.add(asked.job, {asked.gpus, asked.types, made.what.gpu_memory_mb}, made.what.memory_mb);
+  room_.add(asked.job, {asked.gpus, asked.types, made.what.gpu_memory_mb},
+            host_need(made.what, asked.user, asked.gpus > 0));
   conditions_.add_new(asked, made.what);
   reservations_.on_new_job();
 }
@@ -53,6 +66,7 @@ void LocalBackend::add_new(const JobSpec& asked, Submission submission, Connecti
 void LocalBackend::on(const Record& record) {
   conditions_.on(record);
   reservations_.on(record);
+  room_.host.on_change();
   std::visit(Overloaded{
                  [&](const OneOf<record::Finished, record::Failed, record::Cancelled> auto& what) {
                    done_.push_back(what.job);
@@ -64,13 +78,14 @@ void LocalBackend::on(const Record& record) {
 }
 
 void LocalBackend::carry_out(Time now, std::span<const Step> steps) {
-  const auto is_placed = [&](JobId job) {
+  // A job without GPUs always goes on where it is.
+  const auto may_move = [&](JobId job) {
     return std::ranges::any_of(steps, [&](const Step& step) {
-      return step.kind == Step::Kind::kPlace && step.job == job;
+      return step.kind == Step::Kind::kPlace && step.job == job && !step.gang.empty();
     });
   };
   for (const Step& step : steps) {
-    if (step.kind == Step::Kind::kStop) stop(now, step.job, step.run, is_placed(step.job));
+    if (step.kind == Step::Kind::kStop) stop(now, step.job, step.run, may_move(step.job));
   }
   for (const Step& step : steps) {
     if (step.kind != Step::Kind::kPlace) continue;
@@ -152,16 +167,17 @@ void LocalBackend::adopt(Time now, std::span<const TaskStatus> tasks, const Task
 
 // Takes over a found task.
 void LocalBackend::find(Time now, const TaskStatus& status, const TaskHistory& history) {
-  const auto gpus = history.gpus_of(status.id);
+  const std::vector<std::uint32_t>* const known = history.gpus_of(status.id);
   const bool has_ended = status.state == TaskStatus::State::kEnded;
-  if (gpus.empty() || jobs_.task_of(status.id.job) != nullptr) {  // not ours
+  if (known == nullptr || jobs_.task_of(status.id.job) != nullptr) {  // not ours
     if (!has_ended) io_.kill(status.id);
     return;
   }
+  const std::vector<std::uint32_t>& gpus = *known;
   // The task of a finished job has its GPUs until it has left.
   LocalTask& task = jobs_[status.id.job].task.emplace();
   task.id = status.id;
-  task.gpus.assign(gpus.begin(), gpus.end());
+  task.gpus = gpus;
   task.works = false;
   if (!has_ended) room_.come(status.id.job, gpus);
   if (status.state == TaskStatus::State::kFrozen) task.state = LocalTask::State::kFrozen;
@@ -246,8 +262,8 @@ void LocalBackend::remove(JobId id) {
 
 Time LocalBackend::deadline() const {
   return std::min({gpus_.deadline(), conditions_.deadline(), room_.gpus.deadline(),
-                   reservations_.deadline(), monitor_.deadline(), ends_.deadline(),
-                   jobs_.deadline()});
+                   room_.host.deadline(), reservations_.deadline(), monitor_.deadline(),
+                   ends_.deadline(), jobs_.deadline()});
 }
 
 void LocalBackend::on_time(Time now, Time instant) {

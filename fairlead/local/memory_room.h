@@ -1,5 +1,5 @@
-// Room for jobs in the memory of GPUs (local/gpu_room.h) and in the memory of the machine (local/host_room.h). Jobs come
-// to both and leave both together; the costs are theirs. Source: ours.
+// Room for jobs in the memory of GPUs (local/gpu_room.h) and on the machine (local/host_room.h). Jobs come to both and
+// leave both together; the costs are theirs. Source: ours.
 #pragma once
 
 #include "fairlead/local/gpu_room.h"
@@ -12,10 +12,10 @@
 namespace fairlead {
 
 struct MemoryRoom {
-  // Adds a job, until remove(). `memory_mb`: HostRoom::add().
-  void add(JobId job, const GpuRoom::Need& need, std::uint32_t memory_mb) {
-    gpus.add(job, need);
-    host.add(job, memory_mb);
+  // Adds a job, until remove().
+  void add(JobId job, const GpuRoom::Need& on_gpus, const HostRoom::Need& on_host) {
+    gpus.add(job, on_gpus);
+    host.add(job, on_host);
   }
   void remove(JobId job) {
     host.remove(job);

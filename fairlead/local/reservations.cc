@@ -111,7 +111,7 @@ Reservations::Sets Reservations::own(const Submission& what) {
 bool Reservations::wants_gpus(JobId job) const {
   if (!tables_.jobs.has(job)) return true;  // it comes with the next batch
   const JobState state = tables_.jobs.state[job];
-  return state == JobState::kWaiting || state == JobState::kRunning;
+  return tables_.needs_gpus(job) && (state == JobState::kWaiting || state == JobState::kRunning);
 }
 
 // Notes which reservations have started, and since when no job of their holders wants GPUs.

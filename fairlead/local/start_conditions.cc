@@ -30,6 +30,19 @@ std::string block_text(const StartBlock& block, std::string_view user, std::uint
                      block.gpus_max);
 }
 
+// `by`: the job that gets the room first; none: the job itself.
+std::string machine_text(const Submission& what, StartConditions::Room where, JobId by) {
+  const bool is_memory = where == StartConditions::Room::kHost;
+  if (!by.is_none()) {
+    return fmt::format("after job {}, which comes first and waits for {} of the machine", by.row(),
+                       is_memory ? "memory" : "processors");
+  }
+  return is_memory ? fmt::format("when other jobs leave it {:g} GB of the machine's memory",
+                                 what.memory_mb / 1000.0)
+                   : fmt::format("when other jobs leave it {:g} of the machine's processors",
+                                 what.cpu_milli / 1000.0);
+}
+
 }  // namespace
 
 Status StartConditions::load() {
@@ -70,7 +83,7 @@ void StartConditions::add(JobId job, const Entry& entry) {
   if (is_first) find_groups(user);
   if (has_order(user)) users_due_.insert(entry.user);
   groups_due_ = groups_due_ || !user.groups.empty();
-  if (entry.what->priority == Priority::kUrgent) urgent_.insert(job);
+  if (entry.what->priority == Priority::kUrgent && entry.gpus > 0) urgent_.insert(job);
   urgent_due_ = urgent_due_ || has_urgent();
   if (!entry.what->after.empty()) dependent_.insert(job);
 }
@@ -91,8 +104,7 @@ void StartConditions::remove(JobId job) {
   tried_now_.erase(job);
   group_blocked_.erase(job);
   urgent_.erase(job);
-  for (const Room where : {Room::kGpus, Room::kHost, Room::kReserved})
-    without_room_.erase({job, where});
+  for (const Room where : kRooms) without_room_.erase({job, where});
 }
 
 // Looks up the user's groups. REQUIRES: the user has a job.
@@ -122,9 +134,10 @@ std::string StartConditions::text(JobId job) const {
   const Entry& entry = found->second;
   std::string after = dependencies_text(entry.what->after, tables_);
   if (!after.empty() || entry.what->is_held) return after;
-  if (lacks(job, Room::kHost))
-    return fmt::format("when other jobs leave it {:g} GB of the machine's memory",
-                       entry.what->memory_mb / 1000.0);
+  for (const Room where : {Room::kHost, Room::kProcessors}) {
+    const auto lacking = without_room_.find({job, where});
+    if (lacking != without_room_.end()) return machine_text(*entry.what, where, lacking->second);
+  }
   if (lacks(job, Room::kGpus)) {
     return fmt::format("when {} has {:g} GB of memory free beside the jobs that stay there",
                        entry.gpus == 1 ? "a GPU" : fmt::format("each of {} GPUs", entry.gpus),
@@ -152,13 +165,22 @@ Status StartConditions::set_held(JobId job, bool is_held) {
   return status;
 }
 
-void StartConditions::set_has_room(JobId job, Room where, bool has_room) {
+void StartConditions::set_has_room(JobId job, Room where, bool has_room, JobId by) {
   if (!jobs_.contains(job)) return;
   const std::pair key(job, where);
-  const bool is_change = has_room ? without_room_.erase(key) > 0 : without_room_.insert(key).second;
+  const bool is_change =
+      has_room ? without_room_.erase(key) > 0 : without_room_.insert_or_assign(key, by).second;
   if (!is_change) return;
   due_.insert(job);
   on_change(job);
+}
+
+bool StartConditions::needs_only_the_machine(JobId job) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return false;
+  const Entry& entry = found->second;
+  return !entry.what->is_held && !has_unmet(job, *entry.what) && !lacks(job, Room::kGpus) &&
+         block_of(job, users_.at(entry.user)) == nullptr;
 }
 
 Status StartConditions::set_gpus_max(std::string_view user, std::uint32_t gpus_max) {
@@ -280,7 +302,7 @@ std::vector<OrderedJob> StartConditions::ordered_jobs(const User& user) const {
   std::vector<OrderedJob> ordered;
   for (const auto& [priority, job] : user.jobs) {
     const Entry& entry = jobs_.at(job);
-    if (!is_new(job) && !tables_.jobs.is_here(job)) continue;
+    if (entry.gpus == 0 || (!is_new(job) && !tables_.jobs.is_here(job))) continue;
     if (entry.what->is_held || has_unmet(job, *entry.what) || lacks_memory(job)) continue;
     ordered.push_back({.job = job,
                        .priority = static_cast<std::int64_t>(priority),
@@ -354,8 +376,7 @@ void StartConditions::judge(JobId job) {
           {.kind = EventKind::kCancelled, .job = job, .reason = inbox_.keep(std::move(reason))});
     }
   }
-  const bool must_wait = what.is_held || has_unmet(job, what) || lacks_memory(job) ||
-                         lacks(job, Room::kReserved) ||
+  const bool must_wait = what.is_held || has_unmet(job, what) || lacks_room(job) ||
                          block_of(job, users_.at(entry.user)) != nullptr;
   const bool waits = is_held_open(tables_, job);
   const bool is_tried_now = tried_now_.contains(job) && tables_.jobs.state[job] == JobState::kHeld;

@@ -1,6 +1,6 @@
 // The conditions under which jobs may have GPUs: their users' holds, the jobs that they start after, the order and the
-// limit of each user's jobs (engine/start_order.h), the limits of groups (local/group_order.h), urgent jobs, and room in the
-// memory of GPUs and of the machine. A job that does not meet them is held.
+// limit of each user's jobs (engine/start_order.h), the limits of groups (local/group_order.h), urgent jobs, room in the
+// memory of GPUs, and room on the machine. A job that does not meet them is held.
 //
 // Urgent jobs have the order of a user's jobs among the jobs of all users: while one waits, no job that is not urgent has
 // GPUs.
@@ -19,6 +19,8 @@
 #include "fairlead/local/group_order.h"
 #include "fairlead/local/submission.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -52,10 +54,14 @@ class StartConditions : public RecordSink {
   // Holds a job, or ends this; a release also ends the pause after a failed start. The next batch has the effect. Error: the
   // disk takes no more, and nothing was changed. REQUIRES: the job was added.
   Status set_held(JobId job, bool is_held);
-  // The room that a job may lack: memory of each GPU, memory of the machine, or GPUs that are not reserved.
-  enum class Room : std::uint8_t { kGpus, kHost, kReserved };
-  // Notes whether the job has that room. The next update() has the effect. Ignores a job that was not added.
-  void set_has_room(JobId job, Room where, bool has_room);
+  // The room that a job needs: memory of each GPU, memory of the machine, processors for a job without GPUs, or GPUs that
+  // are not reserved.
+  enum class Room : std::uint8_t { kGpus, kHost, kProcessors, kReserved };
+  // Notes whether the room that the job states is there. `by`: the job that gets it first; none: the job is next. The next
+  // update() has the effect. Ignores a job that was not added.
+  void set_has_room(JobId job, Room where, bool has_room, JobId by = {});
+  // Returns whether no other condition than room on the machine keeps the job waiting. False if the job was not added.
+  bool needs_only_the_machine(JobId job) const;
   // Called when the limits on tasks have changed. The next update() has the effect.
   void on_limits() { on_gpus(); }
   // Sets GpuLimits::set_gpus_max() of a user, or of a group of accounts. The next batch has the effect. Error: the same.
@@ -91,7 +97,8 @@ class StartConditions : public RecordSink {
   struct Entry {
     Submission* what = nullptr;
     UserId user{};
-    std::uint32_t gpus = 1;      // number of GPUs of its gang
+    std::uint32_t gpus =
+        1;  // number of GPUs of its gang; 0: it takes no part in the order of jobs that need GPUs
     std::uint32_t gpus_max = 1;  // the number of all copies together
     TypeMask types = kAllTypes;
   };
@@ -101,6 +108,9 @@ class StartConditions : public RecordSink {
     std::set<std::pair<Priority, JobId>> jobs{};
     UserOrder order{};
   };
+
+  static constexpr std::array<Room, 4> kRooms = {Room::kGpus, Room::kHost, Room::kProcessors,
+                                                 Room::kReserved};
 
   Entry entry_of(Submission& what, UserId user, std::uint32_t gpus, const JobExtras& extras,
                  TypeMask types) const;
@@ -118,6 +128,9 @@ class StartConditions : public RecordSink {
   bool can_run(JobId job, const Entry& entry) const;
   bool has_unmet(JobId job, const Submission& what) const;
   bool lacks(JobId job, Room where) const { return without_room_.contains({job, where}); }
+  bool lacks_room(JobId job) const {
+    return std::ranges::any_of(kRooms, [&](Room where) { return lacks(job, where); });
+  }
   bool lacks_memory(JobId job) const { return lacks(job, Room::kGpus) || lacks(job, Room::kHost); }
   void judge(JobId job);
   void write(JobId job, Submission& what);
@@ -132,8 +145,8 @@ class StartConditions : public RecordSink {
   std::map<JobId, StartBlock> group_blocked_;
   std::set<JobId> urgent_;
   UserOrder urgent_order_;  // the order of all jobs, while one is urgent
-  std::set<std::pair<JobId, Room>> without_room_;
-  std::set<JobId> dependent_;  // start after others
+  std::map<std::pair<JobId, Room>, JobId> without_room_;  // and the job that gets it first
+  std::set<JobId> dependent_;                             // start after others
   // Since the last update().
   std::set<JobId> due_;
   std::set<UserId> users_due_;

@@ -48,7 +48,8 @@ std::string copies_text(const Tables& tables, const Machine& machine, JobId id) 
 std::vector<std::string> task_environment(Io& io, const Tables& tables, const Machine& machine,
                                           std::string_view hook, JobId id, const LocalJob& job) {
   const std::vector<std::uint32_t>& gpus = job.start->gpus;
-  const GpuTypeId type = tables.cluster.node_type[tables.jobs.last_gang(id).front().node];
+  const Gang gang = tables.jobs.last_gang(id);
+  const GpuTypeId type = gang.empty() ? GpuTypeId() : tables.cluster.node_type[gang.front().node];
   std::vector<std::string_view> names;
   names.reserve(gpus.size());
   for (std::uint32_t gpu : gpus) names.push_back(machine.gpu_names[gpu]);
@@ -56,8 +57,9 @@ std::vector<std::string> task_environment(Io& io, const Tables& tables, const Ma
       fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(names, ",")),
       fmt::format("FAIRLEAD_JOB_ID={}", id.row()),
       fmt::format("FAIRLEAD_GPUS={}", gpus.size()),
-      fmt::format("FAIRLEAD_GPU_TYPE={}", tables.cluster.type_names[type]),
-      fmt::format("FAIRLEAD_SPEED={}", machine.speed[type]),
+      fmt::format("FAIRLEAD_GPU_TYPE={}",
+                  type.is_none() ? std::string() : tables.cluster.type_names[type]),
+      fmt::format("FAIRLEAD_SPEED={}", type.is_none() ? 1.0 : machine.speed[type]),
       fmt::format("FAIRLEAD_RESTART_COUNT={}", job.starts),
       fmt::format("FAIRLEAD_PROGRESS={}", io.progress_path({id, job.start->run})),
       "MASTER_ADDR=127.0.0.1",

@@ -8,7 +8,7 @@ namespace fairlead {
 
 TaskHistory::TaskHistory(FirstGpus first, std::span<const TaskStatus> tasks)
     : first_(std::move(first)) {
-  for (const TaskStatus& task : tasks) gpus_.emplace(task.id, std::vector<std::uint32_t>());
+  for (const TaskStatus& task : tasks) gpus_[task.id];
 }
 
 void TaskHistory::on(const Record& record) {
@@ -19,13 +19,13 @@ void TaskHistory::on(const Record& record) {
   const auto found = gpus_.find({place->job, run});
   if (found == gpus_.end()) return;
   const auto gpus = machine_gpus(first_, place->gang, place->gpu_masks);
-  found->second.insert(found->second.end(), gpus.begin(), gpus.end());
+  if (!found->second) found->second.emplace();
+  found->second->insert(found->second->end(), gpus.begin(), gpus.end());
 }
 
-std::span<const std::uint32_t> TaskHistory::gpus_of(TaskId task) const {
+const std::vector<std::uint32_t>* TaskHistory::gpus_of(TaskId task) const {
   const auto found = gpus_.find(task);
-  if (found == gpus_.end()) return {};
-  return found->second;
+  return found == gpus_.end() || !found->second ? nullptr : &*found->second;
 }
 
 std::set<TaskId> past_tasks(std::span<const TaskStatus> tasks) {

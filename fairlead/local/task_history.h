@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -19,12 +20,12 @@ class TaskHistory : public RecordSink {
  public:
   TaskHistory(FirstGpus first, std::span<const TaskStatus> tasks);
   void on(const Record& record) override;
-  // Returns the GPUs given to a task; none: the journal does not know the task.
-  std::span<const std::uint32_t> gpus_of(TaskId task) const;
+  // Returns the GPUs given to a task, which may be none; null: the journal does not know the task. Valid until on().
+  const std::vector<std::uint32_t>* gpus_of(TaskId task) const;
 
  private:
   const FirstGpus first_;
-  std::map<TaskId, std::vector<std::uint32_t>> gpus_;
+  std::map<TaskId, std::optional<std::vector<std::uint32_t>>> gpus_;
   IdVector<JobId, RunId> runs_;  // so far
 };
 

@@ -36,7 +36,7 @@ struct JobSpec {
   UserId user{};  // one that was announced
   std::string_view name{};
   std::string_view model{};  // empty: none is named
-  std::uint32_t gpus = 1;    // at least 1; gpus_min <= gpus <= gpus_max
+  std::uint32_t gpus = 1;    // gpus_min <= gpus <= gpus_max, at least 1; all 0: it needs no GPU
   std::uint32_t gpus_min = 1;
   std::uint32_t gpus_max = 1;
   // GPUs of each task, all on one node; at least 1. Divides gpus, gpus_min and gpus_max.

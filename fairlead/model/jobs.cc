@@ -28,8 +28,9 @@ JobSpec Jobs::asked(JobId job) const {
 
 void Jobs::set_asked(const JobSpec& spec, Named named) {
   FL_CHECK(!has(spec.job), "job {} is announced twice", spec.job.row());
-  FL_CHECK(!spec.user.is_none() && spec.gpus >= 1, "job {} of no user, or without a GPU",
-           spec.job.row());
+  FL_CHECK(!spec.user.is_none(), "job {} of no user", spec.job.row());
+  FL_CHECK(spec.gpus >= 1 || (spec.gpus_min == 0 && spec.gpus_max == 0),
+           "job {} of no GPU, and of up to {}", spec.job.row(), spec.gpus_max);
   FL_CHECK(spec.task_gpus >= 1 && spec.gpus % spec.task_gpus == 0,
            "job {} of {} GPUs in tasks of {}", spec.job.row(), spec.gpus, spec.task_gpus);
   while (!user.has(spec.job)) {

@@ -549,9 +549,11 @@ std::string Api::metrics() const {
   views_.add_gpu_metrics(text, now());
   views_.add_reservation_metrics(text, now());
   text.family("jobs", "gauge", "Jobs that are here, by state.");
-  for (const auto& [state, jobs] : {std::pair("waiting", tables_.waiting.members().size()),
-                                    std::pair("running", tables_.running.members().size()),
-                                    std::pair("held", tables_.held_until.size())}) {
+  const std::size_t running =
+      tables_.running.members().size() + tables_.running_without_gpus.members().size();
+  for (const auto& [state, jobs] :
+       {std::pair("waiting", tables_.waiting.members().size()), std::pair("running", running),
+        std::pair("held", tables_.held_until.size())}) {
     text.value({{"state", state}}, static_cast<double>(jobs));
   }
   text.family("jobs_done_total", "counter", "Jobs that are done, by how they ended.");

@@ -23,6 +23,8 @@ constexpr std::uint32_t kProcessesMax = 64;
 constexpr std::uint32_t kRetriesMax = 1000;
 constexpr std::uint32_t kMemoryMaxMb = 1'000'000'000;
 constexpr double kSpanMaxS = 1e9;
+// Chosen: the processors of a job without GPUs that states none.
+constexpr std::uint32_t kCpuMilliWithoutGpus = 1000;
 constexpr std::uint32_t kIndexMax = 1'000'000'000;
 constexpr std::array<std::string_view, 3> kTaskFields = {"command", "name", "array_index"};
 constexpr std::string_view kIndexVariable = "FAIRLEAD_ARRAY_INDEX=";
@@ -253,12 +255,25 @@ Result<Submission> parse_submission_of(const json& object) {
   return submission;
 }
 
+// Completes a job that needs no GPU. Error: it asks for something that only jobs with GPUs have.
+Status take_no_gpus(const json& object, Submission& submission, JobExtras& extras) {
+  for (const char* field : {"types", "gpu_memory_mb", "idle_end_s", "checkpoint_every_s"}) {
+    if (object.contains(field) && !object[field].empty())
+      return input_error("{}: a job without GPUs has none", field);
+  }
+  if (extras.copies_max != 1) return input_error("copies_max: a job without GPUs has no copies");
+  extras.pinned = kMayMove;
+  if (submission.cpu_milli == 0) submission.cpu_milli = kCpuMilliWithoutGpus;
+  return {};
+}
+
 Result<JobRequest> parse_job_request(const json& object, const Cluster& cluster) {
   if (!object.is_object()) return input_error("a job is a JSON object");
   const Fields fields(object);
   FL_TRY_ASSIGN(submission, parse_submission_of(object));
-  FL_TRY_ASSIGN(gpus, fields.number("gpus", 1, 1, 100'000));
+  FL_TRY_ASSIGN(gpus, fields.number("gpus", 1, 0, 100'000));
   FL_TRY_ASSIGN(extras, fields.extras());
+  if (gpus == 0) FL_TRY(take_no_gpus(object, submission, extras));
   if (extras.copies_max != 1) {
     if (object.value("pinned", kMayMove) != kMayMove)
       return input_error("pinned: copies of a job exchange their work, so they can save it");

@@ -146,6 +146,13 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   if (flaw == 0) job.gpus = 1000;
   if (flaw == 1) types = R"(["no such GPU"])";
   if (flaw <= 1) ask.is_valid = false;
+  const bool needs_gpus =
+      !plan_.has_work_without_gpus || flaw <= 1 || promises_.submissions.size() % 3 != 0;
+  if (!needs_gpus) {
+    job.gpus = 0;
+    job.copies_max = 1;
+    types = "[]";
+  }
   std::string body = fmt::format(
       R"({{"name":"{}","model":"m{}","command":["{}"],"environment":["A=b"],"folder":"/data",)"
       R"("umask":18,"gpus":{},"processes":{},"types":{})",
@@ -161,7 +168,7 @@ Ask Asks::submit(Rng& rng, Asker asker) {
   }
   if (plan_.has_memory) {
     const std::size_t number = promises_.submissions.size();
-    job.gpu_memory_mb = memory_of(number, kGpuMemoryMb);
+    if (needs_gpus) job.gpu_memory_mb = memory_of(number, kGpuMemoryMb);
     job.memory_mb = memory_of(number / 2, kHostMemoryMb);
   }
   if (job.gpu_memory_mb > 0) body += fmt::format(R"(,"gpu_memory_mb":{})", job.gpu_memory_mb);

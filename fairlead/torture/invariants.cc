@@ -27,8 +27,8 @@ std::string text(TaskId id) {
 
 // Returns whether the job has a time limit, and had GPUs for so much longer.
 bool has_had_its_time(const Tables& tables, JobId job, const Submitted& asked, Duration longer) {
-  return asked.limit.ms > 0 && tables.jobs.attained(job, tables.now) >=
-                                   occupancy(asked.limit + longer, tables.jobs.gpus[job]);
+  const std::uint32_t gpus = std::max(1U, tables.jobs.gpus[job]);
+  return asked.limit.ms > 0 && tables.ran(job, tables.now) >= occupancy(asked.limit + longer, gpus);
 }
 
 // The fold of a journal, and its audit.
@@ -66,6 +66,8 @@ std::string Invariants::after_step(const Tables& tables) {
     if (std::string what = check_gpus(task); !what.empty()) return what;
   }
   if (std::string what = check_memory(); !what.empty()) return what;
+  if (const std::size_t count = tables.running_without_gpus.members().size(); count > kHostCpus)
+    return fmt::format("{} jobs without GPUs run on {} processors", count, kHostCpus);
   if (std::string what = check_arrays(tables); !what.empty()) return what;
   if (std::string what = check_priorities(tables); !what.empty()) return what;
   return check_told(tables);
@@ -185,7 +187,7 @@ std::string Invariants::check_work(const Tables& tables, const SimTask& task) co
   const auto known = promises_.acknowledged.find(task.id.job);
   if (known == promises_.acknowledged.end()) return "";
   const Submitted& job = promises_.submissions[known->second];
-  const std::size_t copies = task.gpus.size() / job.gpus;
+  const std::size_t copies = job.gpus == 0 ? 1 : task.gpus.size() / job.gpus;
   const bool is_its = job.uid == task.uid && task.gpus.size() == copies * job.gpus && copies > 0 &&
                       (job.copies_max == 0 || copies <= job.copies_max) &&
                       job.work.command() == task.work.command();

@@ -21,12 +21,14 @@ constexpr const char* kGroup = "lab";
 constexpr std::uint32_t kGpuMemoryMb = 80'000;
 // The memory of the machine in the same worlds.
 constexpr std::uint32_t kHostMemoryMb = 160'000;
+// The processors of the machine in worlds with jobs without GPUs, each of which has one at least.
+constexpr std::uint32_t kHostCpus = 3;
 
 // One submission; each has another name.
 struct Submitted {
   std::string name;
   std::uint32_t uid = 0;
-  std::uint32_t gpus = 1;
+  std::uint32_t gpus = 1;        // 0: it needs none
   std::uint32_t copies_max = 1;  // 0: any number
   SimWork work;
   Duration limit{};                 // zero: none

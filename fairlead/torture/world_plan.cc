@@ -27,7 +27,8 @@ enum Stream : std::uint64_t {
   kOrders,
   kGroups,
   kMemory,
-  kReservations
+  kReservations,
+  kWithoutGpus
 };
 
 constexpr std::uint32_t bits(std::initializer_list<IoCall> calls) {
@@ -140,6 +141,7 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
   plan.has_orders = of_seed.split(kOrders).below(2) == 0;
   plan.has_memory = of_seed.split(kMemory).below(4) == 0;
   plan.has_reservations = of_seed.split(kReservations).below(4) == 0;
+  plan.has_work_without_gpus = of_seed.split(kWithoutGpus).below(4) == 0;
   plan.has_group = plan.has_orders && of_seed.split(kGroups).below(4) == 0;
   if (limits.policy) plan.policy = *limits.policy;
   Rng clients = of_seed.split(kClients);
@@ -160,6 +162,7 @@ WorldPlan WorldPlan::draw(std::uint64_t seed, const WorldLimits& limits) {
 ServeOptions WorldPlan::serve_options() const {
   Machine sized = machine;
   if (has_memory) sized.host = {.cpus = 64, .memory_mb = kHostMemoryMb};
+  if (has_work_without_gpus) sized.host.cpus = kHostCpus;
   return {.machine = std::move(sized),
           .policy = policy,
           .seed = seed,

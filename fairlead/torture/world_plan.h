@@ -43,7 +43,8 @@ struct WorldPlan {
   bool has_copies = false;  // jobs may train as copies, mostly under a policy that makes them
   bool has_orders = false;  // jobs may start after others, and come as arrays
   bool has_memory = false;  // GPUs and machine have the memory of promises.h; most jobs state it
-  bool has_group = false;   // all users but root are in one group, which may have a limit
+  bool has_work_without_gpus = false;  // jobs may need no GPU, and the machine has kHostCpus
+  bool has_group = false;         // all users but root are in one group, which may have a limit
   bool has_reservations = false;  // administrators reserve GPUs
   bool leaves_slowly = false;     // all jobs take long to leave their GPUs
   SimFaults faults;

@@ -133,7 +133,10 @@ class DevicesTest(Limited):
         self.assert_no_groups(groups)
         both = self.looks(ANN, gpus=2)
         self.assertEqual(self.seen(both)[1], dict.fromkeys(self.nodes, False))
-        live.post(f"/v1/jobs/{both}/cancel")
+        without = self.looks(BOB, gpus=0)
+        self.assertEqual(self.seen(without), ([""], {name: name.startswith("GPU") for name in self.nodes}))
+        for job in (both, without):
+            live.post(f"/v1/jobs/{job}/cancel")
         self.assert_clean_end(live)
 
 

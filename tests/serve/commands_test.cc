@@ -296,10 +296,6 @@ TEST_F(Commands, ACommandIsSetApart) {
       ask("run --gpu-count 1 -- python").errors,
       "fairlead: no such flag of `fairlead run` (`fairlead run --help` lists them; the command "
       "and its flags follow --): --gpu-count\n");
-  EXPECT_EQ(
-      ask("run -g 0 -- true").errors,
-      "fairlead: --gpus: a job has at least one GPU; run a command without one in your shell, or "
-      "beside the GPU work in one job\nTry: fairlead --help\n");
   const Ended none = ask("submit --");
   EXPECT_EQ(none.errors,
             "fairlead: name a command, as in `fairlead submit -g 1 -- python train.py`\n");
