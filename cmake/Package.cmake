@@ -1,4 +1,4 @@
-# Packages, by CPack: `cmake --build BUILD --target package`, or packaging/make for all of them.
+# Packages, by CPack: packaging/make, or `cmake --build BUILD --target package` with FAIRLEAD_MAINTAINER.
 #
 # Two Debian packages: `fairlead` is what one machine needs, `libfairlead-dev` the headers and libraries
 # that `cmake --install` gives as well. With FAIRLEAD_PORTABLE a tarball instead, to be unpacked anywhere.

@@ -1,5 +1,6 @@
 // Functions that later versions of glibc have, written for glibc 2.31. Debian's static libraries of GCC 12 call them. For
 // cmake/Portable.cmake.
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -49,7 +50,11 @@ int _dl_find_object(void* address, dl_find_object* result) noexcept {
 // Since glibc 2.36, for the C++ library's random_device.
 std::uint32_t arc4random() noexcept {
   std::uint32_t value = 0;
-  if (getrandom(&value, sizeof value, 0) != sizeof value) std::abort();
+  ssize_t got = 0;
+  do {
+    got = getrandom(&value, sizeof value, 0);
+  } while (got == -1 && errno == EINTR);
+  if (got != static_cast<ssize_t>(sizeof value)) std::abort();
   return value;
 }
 }

@@ -95,7 +95,8 @@ std::optional<std::int64_t> instant_on(std::string_view day, std::optional<int> 
   const int period = weekday ? 7 : 1;
   const int days = weekday ? (*weekday - today.tm_wday + 7) % 7 : 0;
   const std::int64_t next = instant_of(today, days, *minutes);
-  return next >= now_unix_ms ? next : instant_of(today, days + period, *minutes);
+  const std::int64_t this_minute = now_unix_ms - now_unix_ms % 60'000;
+  return next >= this_minute ? next : instant_of(today, days + period, *minutes);
 }
 
 }  // namespace

@@ -103,7 +103,9 @@ std::string CheckedJournal::wrong_in_job(const JobSpec& asked) {
   if (asked.user.is_none() || asked.user.row() >= users_) {
     return fmt::format("job {} is of user {} of {}", asked.job.row(), asked.user.row(), users_);
   }
-  if (asked.gpus == 0) return fmt::format("job {} needs no GPU", asked.job.row());
+  if (asked.gpus == 0)
+    return fmt::format("job {} needs no GPU, and only the daemon reads journals with such jobs",
+                       asked.job.row());
   return {};
 }
 

@@ -45,15 +45,16 @@ bool HostRoom::fits(JobId job) const {
 }
 
 void HostRoom::update(const IsBound& is_bound, StartConditions& conditions) {
-  bool is_kept = false;  // memory, for a job with GPUs
+  std::uint32_t kept_mb = 0;  // the least memory that a job with GPUs waits for
   for (const auto& [job, need] : needs_) {
     if (!need.has_gpus || need.memory_mb == 0) continue;
     const bool has_room = is_bound(job) || fits(job);
     conditions.set_has_room(job, Room::kHost, has_room);
-    is_kept = is_kept || (!has_room && conditions.needs_only_the_machine(job));
+    if (!has_room && conditions.needs_only_the_machine(job))
+      kept_mb = kept_mb == 0 ? need.memory_mb : std::min(kept_mb, need.memory_mb);
   }
   if (without_gpus_ > 0 && (is_due_ || conditions.is_due()))
-    update_order(is_bound, is_kept, conditions);
+    update_order(is_bound, kept_mb, conditions);
   is_due_ = false;
 }
 
@@ -98,7 +99,7 @@ std::vector<HostJob> HostRoom::ordered_jobs(const IsBound& is_bound,
   return ordered;
 }
 
-void HostRoom::update_order(const IsBound& is_bound, bool keeps_memory,
+void HostRoom::update_order(const IsBound& is_bound, std::uint32_t kept_mb,
                             StartConditions& conditions) {
   const HostAmounts all = size();
   const HostAmounts others = taken_by_others();
@@ -110,7 +111,8 @@ void HostRoom::update_order(const IsBound& is_bound, bool keeps_memory,
     free.cpu_milli -= job.needs.cpu_milli;
     free.memory_mb -= job.needs.memory_mb;  // it has not started yet
   }
-  if (keeps_memory) free.memory_mb = without.memory_mb = 0;
+  // Memory is kept only if the job with GPUs fits once jobs without GPUs have ended.
+  if (kept_mb > 0 && kept_mb <= without.memory_mb) free.memory_mb = without.memory_mb = 0;
   const auto blocked = host_order(std::move(jobs), free, without);
   for (const auto& [job, need] : needs_) {
     if (need.has_gpus) continue;

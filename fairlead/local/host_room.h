@@ -4,8 +4,8 @@
 // with processes is held (StartConditions::set_has_room). Jobs that state nothing do not count.
 //
 // A job without GPUs is held as long as it does not fit in its turn (local/host_order.h). It has its processors while it
-// runs. Jobs with GPUs never wait for processors, but their statements count. While a job with GPUs waits for memory,
-// no job without GPUs takes any. Source: ours.
+// runs. Jobs with GPUs never wait for processors, but their statements count. While a job with GPUs waits for memory
+// that jobs without GPUs have or could take, none of these takes any. Source: ours.
 #pragma once
 
 #include "fairlead/engine/tables.h"
@@ -54,7 +54,8 @@ class HostRoom {
   HostAmounts taken_by_others() const;
   std::vector<HostJob> ordered_jobs(const IsBound& is_bound,
                                     const StartConditions& conditions) const;
-  void update_order(const IsBound& is_bound, bool keeps_memory, StartConditions& conditions);
+  // `kept_mb`: the least memory that a job with GPUs waits for; 0: none waits.
+  void update_order(const IsBound& is_bound, std::uint32_t kept_mb, StartConditions& conditions);
 
   const Tables& tables_;
   const HostSize size_;

@@ -60,7 +60,7 @@ void LocalBackend::add_new(const JobSpec& asked, Submission submission, Connecti
   room_.add(asked.job, {asked.gpus, asked.types, made.what.gpu_memory_mb},
             host_need(made.what, asked.user, asked.gpus > 0));
   conditions_.add_new(asked, made.what);
-  reservations_.on_new_job();
+  reservations_.on_new_job(made.what);
 }
 
 void LocalBackend::on(const Record& record) {

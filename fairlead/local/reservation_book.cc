@@ -55,10 +55,6 @@ std::optional<Reservation> reservation_of(const json& object, const Cluster& clu
   return one;
 }
 
-bool overlap(const Reservation& one, std::int64_t from_ms, std::int64_t to_ms) {
-  return one.from_ms < to_ms && from_ms < one.to_ms;
-}
-
 }  // namespace
 
 std::uint32_t Reservation::total() const {
@@ -136,15 +132,22 @@ std::optional<ReservationBook::Gpus> ReservationBook::place(const Asked& asked) 
 }
 
 bool ReservationBook::is_crowded(const Asked& asked) const {
-  const auto overlapping = std::ranges::count_if(
-      all_, [&](const Reservation& one) { return overlap(one, asked.from_ms, asked.to_ms); });
-  return std::cmp_greater_equal(overlapping, kAtOnceMax);
+  const auto is_full = [&](std::int64_t unix_ms) {
+    const auto at_once =
+        std::ranges::count_if(all_, [&](const Reservation& one) { return one.is_at(unix_ms); });
+    return std::cmp_greater_equal(at_once, kAtOnceMax);
+  };
+  return is_full(asked.from_ms) || std::ranges::any_of(all_, [&](const Reservation& one) {
+           return one.from_ms > asked.from_ms && one.from_ms < asked.to_ms && is_full(one.from_ms);
+         });
 }
 
 Result<ReservationBook::Added> ReservationBook::add(const Asked& asked) {
   if (all_.size() >= kMost) return input_error("there are {} reservations already", all_.size());
   if (is_crowded(asked))
-    return input_error("{} reservations overlap that time already: end or join some", kAtOnceMax);
+    return input_error(
+        "{} reservations are in force at once in that time already: cancel or join some",
+        kAtOnceMax);
   const auto gpus = place(asked);
   if (!gpus) {
     Added refused{.free_gpus = free_gpus(asked)};

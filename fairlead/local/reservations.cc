@@ -109,7 +109,7 @@ Reservations::Sets Reservations::own(const Submission& what) {
 }
 
 bool Reservations::wants_gpus(JobId job) const {
-  if (!tables_.jobs.has(job)) return true;  // it comes with the next batch
+  if (!tables_.jobs.has(job)) return false;  // it comes with the next batch
   const JobState state = tables_.jobs.state[job];
   return tables_.needs_gpus(job) && (state == JobState::kWaiting || state == JobState::kRunning);
 }
@@ -125,8 +125,16 @@ void Reservations::note_use(Time now) {
     const bool is_used = std::ranges::any_of(jobs_.all(), [&](const auto& entry) {
       return wants_gpus(entry.first) && is_holder(one, entry.second.what);
     });
-    const bool was_used = before == unused_since_.end() || before->second == Time::never();
-    unused_since[one.id] = is_used ? Time::never() : was_used ? now : before->second;
+    Time since = now;
+    if (is_used) {
+      since = Time::never();
+    } else if (before == unused_since_.end()) {
+      // A daemon that starts again lends a reservation that began long ago.
+      if (unix_ms - one.from_ms >= kUnused.ms) since = now - kUnused;
+    } else if (before->second != Time::never()) {
+      since = before->second;
+    }
+    unused_since[one.id] = since;
   }
   unused_since_ = std::move(unused_since);
 }
@@ -192,6 +200,7 @@ void Reservations::hold_excess() {
   const Jobs& jobs = tables_.jobs;
   const Sets sets = Sets{1} << in_force_.size();
   for (const auto& [node, amounts] : offers_) {
+    if (tables_.cordoned.contains(node)) continue;  // no job gets GPUs that leave there
     struct Running {
       JobId job;
       Sets own;

@@ -53,8 +53,8 @@ class Reservations {
   Result<bool> cancel(std::uint32_t id);
   const std::vector<Reservation>& all() const { return book_.all(); }
 
-  // Called when a job comes, before the batch that has its arrival.
-  void on_new_job() { is_due_ = is_due_ || !unused_since_.empty(); }
+  // Called when a job comes, before the batch that has its arrival. Looks the groups of its user up again.
+  void on_new_job(const Submission& what) { accounts_.erase({what.uid, what.gid}); }
 
   enum class State : std::uint8_t { kPlanned, kInForce, kLent };
   State state(const Reservation& one, Time now) const;

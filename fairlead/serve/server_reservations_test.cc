@@ -214,7 +214,8 @@ TEST(ServerReservations, AreRefusedWithTheTimeThatIsFree) {
   EXPECT_EQ(both.status, 409);
   const json refusal = json::parse(both.body);
   EXPECT_EQ(refusal["free_gpus"], 1);
-  EXPECT_EQ(refusal["free_from_unix_ms"], daemon.unix_ms(2000)) << both.body;
+  EXPECT_EQ(refusal["free_from_unix_ms"], (daemon.unix_ms(2000) + 59'999) / 60'000 * 60'000)
+      << both.body;
   EXPECT_EQ(daemon.reserve_for({{"user", "cy"}}, 2, 2000, 3000).status, 201);
   const auto error = [&](json holder, int gpus, int from, int to) {
     return json::parse(daemon.reserve_for(std::move(holder), gpus, from, to).body)

@@ -7,10 +7,12 @@ import selectors
 import socket
 import statistics
 import time
+import unittest
 
-from harness import Figures, LiveTest, Settings, quantile, until
+from harness import IS_ROOT, Figures, LiveTest, Settings, quantile, until
 
 CONNECTIONS = 50
+TURNS = "fairlead:resident=true,patience_s=60,copies=0,notes=true"  # serve's default on one machine
 
 
 class Submitter:
@@ -104,6 +106,31 @@ class LoadTest(LiveTest):
         Figures.add("load", "the same of 1,000 from 50 connections, ms: p50 / p99", ms(crowded))
         Figures.add("load", "submissions acknowledged a second", f"{1000 / took:.0f}")
         Figures.add("load", "submissions acknowledged / lost after SIGKILL", "1,000 / 0", "n / 0")
+
+    @unittest.skipUnless(IS_ROOT, "jobs of several users take root")
+    def test_a_new_users_first_job_beside_many(self):
+        waiting, most_s = Settings.either(200, 5000), 120
+        live = self.daemon("4xV100", TURNS)
+        before = live.cpu_s()
+        submit_many(str(live.folder / "socket"), CONNECTIONS, waiting // CONNECTIONS, self.body(live, ("sleep", "100000")))
+        Figures.add("load", f"{waiting:,} submissions: processor time of each, ms", f"{1000 * (live.cpu_s() - before) / waiting:.1f}")
+        start = time.monotonic()
+        job = live.submit(["sleep", "100000"], uid=65534)
+        until(lambda: live.job(job)["state"] == "running", most_s, "it runs")
+        Figures.add("load", f"a new user's first job beside {waiting:,} of another user: s until it runs",
+                    f"{time.monotonic() - start:.1f}", f"<= {most_s}")
+
+    def test_a_start_while_many_wait(self):
+        waiting = Settings.either(1000, 10_000)
+        live = self.daemon("4xV100", TURNS)
+        submit_many(str(live.folder / "socket"), CONNECTIONS, waiting // CONNECTIONS, self.body(live, ("sleep", "100000")))
+        live.kill()
+        start = time.monotonic()
+        live.start()
+        live.get("/v1/cluster")
+        Figures.add("load", f"SIGKILL while {waiting:,} jobs wait, and a start: s until it answers / of a processor",
+                    f"{time.monotonic() - start:.2f} / {live.cpu_s():.2f}", "< 1 with 10,000")
+        self.assertEqual(len(live.jobs(every=False)), waiting)
 
     def test_decisions_while_many_wait(self):
         waiting, turns = Settings.either(1000, 10_000), Settings.either(5, 20)

@@ -8,7 +8,7 @@
 // and the first rule takes them in node order.
 //
 // Cost of a decision: O(news), and if a job starts O(running + nodes x log nodes); for each gang that starts, O(nodes that
-// have less workload than its own + slices x log nodes).
+// have less workload than its own + slices x log nodes). In addition: O(nodes) for a job that asks for a level.
 #include "fairlead/model/known_work.h"
 #include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/queue_policy.h"
@@ -54,6 +54,8 @@ class Lwf : public QueuePolicy {
 
  private:
   bool take_close(const View& view, Plan& plan, JobId job, GangAsked gang, TypeMask types);
+  static bool has_room(const View& view, const Plan& plan, JobId job, std::uint32_t gpus,
+                       TypeMask types, NodeRange range);
   bool take_least_loaded(const View& view, Plan& plan, JobId job, GangAsked gang, TypeMask types,
                          NodeRange range);
   void measure(const View& view, const Plan& plan);
@@ -96,8 +98,21 @@ bool Lwf::take_close(const View& view, Plan& plan, JobId job, GangAsked gang, Ty
   });
 }
 
+// Returns whether the nodes of a section have room. True for the whole cluster, which has more nodes than a search visits.
+bool Lwf::has_room(const View& view, const Plan& plan, JobId job, std::uint32_t gpus,
+                   TypeMask types, NodeRange range) {
+  if (range.end - range.begin == view.cluster.nodes()) return true;
+  std::uint32_t room = 0;
+  for (std::uint32_t row = range.begin; row < range.end && room < gpus; ++row) {
+    if ((types & type_bit(view.cluster.node_type[NodeId(row)])) != 0)
+      room += plan.usable(job, NodeId(row));
+  }
+  return room >= gpus;
+}
+
 bool Lwf::take_least_loaded(const View& view, Plan& plan, JobId job, GangAsked gang, TypeMask types,
                             NodeRange range) {
+  if (!has_room(view, plan, job, gang.gpus, types, range)) return false;
   for (const LoadedNode& loaded : by_load_) {
     if (gang.gpus == 0) break;
     const NodeId node = loaded.node;
