@@ -195,39 +195,44 @@ void Reservations::limit_jobs() {
   }
 }
 
+// Returns the jobs with GPUs of the node that are not held, the latest first.
+std::vector<Reservations::Running> Reservations::running_on(NodeId node) const {
+  const Jobs& jobs = tables_.jobs;
+  std::vector<Running> running;
+  for (const auto& [id, limited] : limited_) {
+    if (!jobs.has(id) || jobs.state[id] != JobState::kRunning || held_.contains(id)) continue;
+    std::int64_t gpus = 0;
+    for (Slice slice : jobs.last_gang(id)) gpus += slice.node == node ? slice.gpus : 0;
+    if (gpus > 0) running.push_back({id, limited.first, gpus});
+  }
+  std::ranges::sort(running, std::greater(), [&](const Running& one) {
+    return std::pair(jobs.run_since[one.job], one.job);
+  });
+  return running;
+}
+
 // Holds the jobs that came last to GPUs which are no longer for them.
 void Reservations::hold_excess() {
-  const Jobs& jobs = tables_.jobs;
   const Sets sets = Sets{1} << in_force_.size();
   for (const auto& [node, amounts] : offers_) {
     if (tables_.cordoned.contains(node)) continue;  // no job gets GPUs that leave there
-    struct Running {
-      JobId job;
-      Sets own;
-      std::int64_t gpus;
-    };
-    std::vector<Running> running;
-    for (const auto& [id, limited] : limited_) {
-      if (!jobs.has(id) || jobs.state[id] != JobState::kRunning) continue;
-      std::int64_t gpus = 0;
-      for (Slice slice : jobs.last_gang(id)) gpus += slice.node == node ? slice.gpus : 0;
-      if (gpus > 0 && !held_.contains(id)) running.push_back({id, limited.first, gpus});
-    }
-    std::ranges::sort(running, std::greater(), [&](const Running& one) {
-      return std::pair(jobs.run_since[one.job], one.job);
-    });
-    for (Sets set = 1; set < sets; ++set) {
-      std::int64_t excess = -std::max<std::int64_t>(0, amounts[resource_of(set)]);
-      for (const Running& one : running) excess += (one.own & set) == 0 ? one.gpus : 0;
-      std::erase_if(running, [&](const Running& one) {
-        if (excess <= 0 || (one.own & set) != 0) return false;
-        excess -= one.gpus;
-        held_.insert(one.job);
-        conditions_.set_has_room(one.job, StartConditions::Room::kReserved, false);
-        return true;
-      });
-    }
+    std::vector<Running> running = running_on(node);
+    for (Sets set = 1; set < sets; ++set) hold_excess_of(set, amounts[resource_of(set)], running);
   }
+}
+
+// Holds jobs of others than the holders of the set, until they have no more than the offered GPUs. Takes the held ones
+// out of `running`.
+void Reservations::hold_excess_of(Sets set, std::int64_t offered, std::vector<Running>& running) {
+  std::int64_t excess = -std::max<std::int64_t>(0, offered);
+  for (const Running& one : running) excess += (one.own & set) == 0 ? one.gpus : 0;
+  std::erase_if(running, [&](const Running& one) {
+    if (excess <= 0 || (one.own & set) != 0) return false;
+    excess -= one.gpus;
+    held_.insert(one.job);
+    conditions_.set_has_room(one.job, StartConditions::Room::kReserved, false);
+    return true;
+  });
 }
 
 // Releases the jobs that have left their GPUs.

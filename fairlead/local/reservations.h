@@ -34,7 +34,7 @@ namespace fairlead {
 class Reservations {
  public:
   // Chosen: long enough for a user to come late, or to change a script between two jobs.
-  static constexpr Duration kUnused = seconds(15 * 60);
+  static constexpr Duration kUnused = seconds(900);
 
   // `cluster`: of the machine. `limits`: of the engine's world. REQUIRES: the arguments outlive this.
   Reservations(Io& io, const Tables& tables, const Cluster& cluster, LocalJobs& jobs,
@@ -85,7 +85,15 @@ class Reservations {
   // Returns whether an offer has changed. `is_other`: other reservations are in force than before.
   bool limit_nodes(bool is_other);
   void limit_jobs();
+  // A job that runs on a node.
+  struct Running {
+    JobId job;
+    Sets own;
+    std::int64_t gpus;  // number of the node's GPUs that it has
+  };
+  std::vector<Running> running_on(NodeId node) const;
   void hold_excess();
+  void hold_excess_of(Sets set, std::int64_t offered, std::vector<Running>& running);
   void release();
   std::int64_t offer(NodeId node, Sets set) const;
   Time time_of(std::int64_t unix_ms) const;

@@ -257,8 +257,7 @@ Result<Submission> parse_submission_of(const json& object) {
 
 // Completes a job that needs no GPU. Error: it asks for something that only jobs with GPUs have.
 Status take_no_gpus(const json& object, Submission& submission, JobExtras& extras) {
-  for (const char* field :
-       {"types", "gpu_memory_mb", "idle_end_s", "checkpoint_every_s", "pinned"}) {
+  for (const char* field : {"types", "gpu_memory_mb", "idle_end_s", "checkpoint_every_s"}) {
     if (object.contains(field) && !object[field].empty())
       return input_error("{}: a job without GPUs has none", field);
   }

@@ -54,7 +54,8 @@ class CompletionTest : public ProgramTest {
 
 TEST_F(CompletionTest, BashOffersCommandsFlagsAndChoices) {
   if (!has("bash")) GTEST_SKIP() << "no bash";
-  EXPECT_EQ(bash("fairlead re"), (Words{"release", "replay", "report", "reproduce"}));
+  EXPECT_EQ(bash("fairlead re"),
+            (Words{"release", "replay", "report", "reproduce", "reservations"}));
   EXPECT_EQ(bash("fairlead trace ''"), (Words{"convert", "generate", "inspect"}));
   EXPECT_EQ(bash("fairlead trace generate --d"), (Words{"--daily-swing", "--duration-scale"}));
   EXPECT_EQ(bash("fairlead simulate --policy gang"), (Words{"gang-stride"}));
