@@ -126,6 +126,17 @@ Ask Asks::cancel_reservation(std::uint32_t id) const {
 
 Ask Asks::sweep() const { return {.kind = Kind::kSweep, .bytes = http_request("GET", "/v1/jobs")}; }
 
+// Returns the fields about memory.
+std::string Asks::state_memory(Submitted& job) const {
+  const std::size_t number = promises_.submissions.size();
+  if (job.gpus > 0) job.gpu_memory_mb = memory_of(number, kGpuMemoryMb);
+  job.memory_mb = memory_of(number / 2, kHostMemoryMb);
+  std::string fields;
+  if (job.gpu_memory_mb > 0) fields += fmt::format(R"(,"gpu_memory_mb":{})", job.gpu_memory_mb);
+  if (job.memory_mb > 0) fields += fmt::format(R"(,"memory_mb":{},"cpus":1.5)", job.memory_mb);
+  return fields;
+}
+
 Ask Asks::submit(Rng& rng, Asker asker) {
   std::uint32_t most = 0;
   for (std::uint32_t gpus : cluster().type_gpus) most = std::max(most, gpus);
@@ -166,13 +177,7 @@ Ask Asks::submit(Rng& rng, Asker asker) {
     job.limit = {100 * scaled(rng, 2048)};
     body += fmt::format(R"(,"limit_s":{})", static_cast<double>(job.limit.ms) / 1000);
   }
-  if (plan_.has_memory) {
-    const std::size_t number = promises_.submissions.size();
-    if (needs_gpus) job.gpu_memory_mb = memory_of(number, kGpuMemoryMb);
-    job.memory_mb = memory_of(number / 2, kHostMemoryMb);
-  }
-  if (job.gpu_memory_mb > 0) body += fmt::format(R"(,"gpu_memory_mb":{})", job.gpu_memory_mb);
-  if (job.memory_mb > 0) body += fmt::format(R"(,"memory_mb":{},"cpus":1.5)", job.memory_mb);
+  if (plan_.has_memory) body += state_memory(job);
   if (job.work.retries > 0) body += fmt::format(R"(,"retries":{})", job.work.retries);
   if (plan_.has_orders) body += conditions(rng, job);
   if (plan_.has_orders && rng.below(2) == 0) {

@@ -67,6 +67,7 @@ class Asks {
 
  private:
   Ask submit(Rng& rng, Asker asker);
+  std::string state_memory(Submitted& job) const;
   std::string conditions(Rng& rng, Submitted& job) const;
   std::string tasks(Rng& rng, Ask& ask, Submitted job);
   Ask reserve(Rng& rng, std::int64_t unix_ms);
