@@ -55,6 +55,12 @@ std::string foreign_text(const GpuAnswer& gpu) {
   return fmt::format("{}", fmt::join(processes, "; "));
 }
 
+std::string reservation_lines(const ClusterAnswer& cluster) {
+  std::string lines;
+  for (const ReservationAnswer& one : cluster.reservations) lines += printable(one.text) + "\n";
+  return lines;
+}
+
 // Returns a line for each GPU that is out of service or has a foreign process, and for each reservation.
 std::string gpu_lines(const ClusterAnswer& cluster) {
   std::string lines;
@@ -67,8 +73,7 @@ std::string gpu_lines(const ClusterAnswer& cluster) {
       if (!gpu.foreign.empty()) lines += fmt::format("GPU {}: {}\n", gpu.index, foreign_text(gpu));
     }
   }
-  for (const ReservationAnswer& one : cluster.reservations) lines += printable(one.text) + "\n";
-  return lines;
+  return lines + reservation_lines(cluster);
 }
 
 std::string remark_on(const GpuAnswer& gpu) {
@@ -144,7 +149,7 @@ std::string gpus_text(const ClusterAnswer& cluster, const std::vector<JobAnswer>
                      is_known ? job->second->user : "", remark_on(gpu)});
     }
   }
-  return table.text(style);
+  return table.text(style) + reservation_lines(cluster);
 }
 
 std::string users_text(const std::vector<UserAnswer>& users, TextStyle style) {
