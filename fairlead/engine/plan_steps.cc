@@ -167,17 +167,15 @@ void PlanSteps::add_place_steps(JobId job) {
 }
 
 void PlanSteps::add_starts_without_gpus() {
-  const std::span<const JobId> waiting = state_.tables.waiting_without_gpus.members();
   const std::size_t first = steps_.size();
-  for (JobId job : waiting) {
+  for (JobId job : state_.tables.waiting_without_gpus.members()) {
     Step step;
     step.kind = Step::Kind::kPlace;
     step.job = job;
     step.run = jobs_.run[job] + 1;
     steps_.push_back(step);
   }
-  std::sort(steps_.begin() + static_cast<std::ptrdiff_t>(first), steps_.end(),
-            [](const Step& a, const Step& b) { return a.job < b.job; });
+  std::ranges::sort(std::span(steps_).subspan(first), {}, &Step::job);
 }
 
 // Moves the gangs of the steps out of the plan's storage, which the tables are about to change.

@@ -91,11 +91,8 @@ bool Plan::place_pinned(JobId job) {
   if (!allow(is_pinned(job) && open_.empty(), job, "place_pinned: it is not pinned")) return false;
   const GangRef last = jobs_->last[job];
   const Gang slices = jobs_->gangs.gang(last);
-  const std::uint32_t task = task_gpus(job);
-  const bool has_room = std::ranges::all_of(slices, [&](Slice slice) {
-    return free_.on(slice.node) >= slice.gpus &&
-           (!room_.is_limited() || slice.gpus / task <= room_.tasks(job, slice.node));
-  });
+  const bool has_room = std::ranges::all_of(
+      slices, [&](Slice slice) { return usable(job, slice.node) >= slice.gpus; });
   if (!has_room || overlaps(last, pinned_) || is_blocked(job)) return false;
   for (Slice slice : slices) free_.take(slice.node, slice.gpus);
   open_.assign(slices.begin(), slices.end());

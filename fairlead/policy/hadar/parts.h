@@ -1,7 +1,8 @@
 // HadarParts: the GPUs that the drafts of a round have not given out.
 //
 // A draft has a part for each GPU type. A part that is in several drafts does not change, so drafts share parts: a gang
-// makes new parts for its own types alone, or changes parts that no other draft has. A part keeps the gang that a bid finds in it, for all drafts that have the part.
+// makes new parts for its own types alone, or changes parts that no other draft has. A part keeps the gang that a bid
+// finds in it, for all drafts that have the part.
 //
 // begin: O(nodes). copy: O(nodes of the type). collect: O(parts). No allocation once warm.
 #pragma once
