@@ -1,16 +1,27 @@
-# Tests in batches: several test sources compiled as one, because most of their compile time is headers and
-# templates that they share (33 s of eight sources of gandiva-fair become 10).
+# Batches: several sources compiled as one, because most of their compile time is headers and templates that they
+# share (33 s of eight sources of gandiva-fair's tests become 10, 58 s of eight of local/ become 32).
 #
-# A batch is a generated source: its files one after another, each with its unnamed namespaces renamed, so that
-# names do not collide. Messages name the original files and lines. Presets with FAIRLEAD_BATCHES=OFF compile each
-# source alone: for clang-tidy, editors, and ./dev soak, where unused functions are found.
+# A batch is a generated source: its files one after another. Messages name the original files and lines. With
+# -DFAIRLEAD_BATCHES=OFF each source is compiled alone: for work on one file, clang-tidy, editors, and ./dev soak, where
+# unused functions of tests are found and each source includes what it uses.
 #
-# As a script (cmake -DOUTPUT=... -DFILES=... -P Batches.cmake) it writes one batch.
+# As a script (cmake -DOUTPUT=... -DFILES=... [-DRENAME=ON] -P Batches.cmake) it writes one batch.
 
-set(FL_BATCH_SIZE 8)
+set(FL_BATCH_SIZE 8)  # as in tools/batches.py
+
+# Sets OUT to the generated source of FILES, which are absolute.
+function(fl_batch out name files)
+  set(batch ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  add_custom_command(OUTPUT ${batch}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${batch} "-DFILES=${files}" ${ARGN} -P ${PROJECT_SOURCE_DIR}/cmake/Batches.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/Batches.cmake
+    VERBATIM)
+  set(${out} ${batch} PARENT_SCOPE)
+endfunction()
 
 # fl_batches(OUT TARGET SOURCES...)
-# Sets OUT to the sources that TARGET compiles: batches in place of the files *_test.cc.
+# Sets OUT to the sources that TARGET compiles: batches in place of the files *_test.cc. Their unnamed namespaces are
+# renamed, so that names do not collide.
 function(fl_batches out target)
   set(tests ${ARGN})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -27,14 +38,45 @@ function(fl_batches out target)
     list(SUBLIST tests 0 ${FL_BATCH_SIZE} files)
     list(REMOVE_ITEM tests ${files})
     math(EXPR number "${number} + 1")
-    set(batch ${CMAKE_CURRENT_BINARY_DIR}/${target}_${number}.cc)
-    add_custom_command(OUTPUT ${batch}
-      COMMAND ${CMAKE_COMMAND} -DOUTPUT=${batch} "-DFILES=${files}" -P ${PROJECT_SOURCE_DIR}/cmake/Batches.cmake
-      DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/Batches.cmake
-      VERBATIM)
+    fl_batch(batch ${target}_${number} "${files}" -DRENAME=ON)
     list(APPEND sources ${batch})
   endwhile()
   set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+# fl_library_batches(OUT TARGET SOURCES...)
+# The same for the sources of a library. Code outside their unnamed namespaces uses what is inside, so sources with
+# equal names are kept apart (tools/batches.py, at configuration). Generated sources, and those with options or
+# definitions of their own, are compiled alone. So is each if there is no Python.
+function(fl_library_batches out target)
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+  if(NOT FAIRLEAD_BATCHES OR NOT Python3_Interpreter_FOUND)
+    set(${out} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  set(alone "")
+  set(files "")
+  foreach(source IN LISTS ARGN)
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
+    if(IS_ABSOLUTE ${source} OR options OR definitions)
+      list(APPEND alone ${source})
+    else()
+      list(APPEND files ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+    endif()
+  endforeach()
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/batches.py ${files}
+    OUTPUT_VARIABLE lines OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE ";" "|" lines "${lines}")
+  string(REPLACE "\n" ";" lines "${lines}")
+  set(number 0)
+  foreach(line IN LISTS lines)
+    math(EXPR number "${number} + 1")
+    string(REPLACE "|" ";" files "${line}")
+    fl_batch(batch ${target}_${number} "${files}")
+    list(APPEND alone ${batch})
+  endforeach()
+  set(${out} ${alone} PARENT_SCOPE)
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE AND OUTPUT)
@@ -43,7 +85,9 @@ if(CMAKE_SCRIPT_MODE_FILE AND OUTPUT)
   foreach(path IN LISTS FILES)
     math(EXPR number "${number} + 1")
     file(READ "${path}" source)
-    string(REGEX REPLACE "(^|\n)namespace {" "\\1namespace file_${number} {" source "${source}")
+    if(RENAME)
+      string(REGEX REPLACE "(^|\n)namespace {" "\\1namespace file_${number} {" source "${source}")
+    endif()
     cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/..")  # the same text in every folder
     string(APPEND text "#line 1 \"${path}\"\n" "${source}")
   endforeach()

@@ -36,10 +36,12 @@ include(Precompiled)
 # fl_module(NAME SOURCES a.cc ... LINKS fl_base ... [TESTS a_test.cc ...] [TEST_LINKS ...])
 # A static library fl_NAME of fairlead/NAME, whose headers are included as "fairlead/NAME/x.h". Only those
 # who link it, or a module that does, find them: LINKS are PUBLIC, and they are the include edges that
-# docs/architecture.md draws. TESTS become one GoogleTest program. COLD: as in fl_precompile.
+# docs/architecture.md draws. SOURCES are compiled in batches, except those with options of their own, which are set
+# before this. TESTS become one GoogleTest program. COLD: as in fl_precompile.
 function(fl_module name)
   cmake_parse_arguments(arg "COLD" "" "SOURCES;LINKS;PRIVATE_LINKS;TESTS;TEST_LINKS" ${ARGN})
-  add_library(fl_${name} STATIC ${arg_SOURCES})
+  fl_library_batches(sources fl_${name} ${arg_SOURCES})
+  add_library(fl_${name} STATIC ${sources})
   target_link_libraries(fl_${name} PUBLIC $<BUILD_INTERFACE:fl_flags> ${arg_LINKS}
     PRIVATE ${arg_PRIVATE_LINKS})
   set_target_properties(fl_${name} PROPERTIES OUTPUT_NAME fairlead_${name} EXPORT_NAME ${name})

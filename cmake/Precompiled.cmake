@@ -15,7 +15,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 
 # fl_precompile(TARGET [COLD])
-# Gives the target the headers above; also nlohmann/json if it links that, and GoogleTest if it is a program.
+# Gives the target the headers above; also nlohmann/json and CLI11 if it links them, and GoogleTest if it is a program.
 # COLD: the target's own speed matters little, so the sanitizer build compiles it unoptimised. Programs are cold: their
 # hot code is in the libraries.
 # The exception is a program with the API server in memory. It spends its time in templates for JSON, which the linker
@@ -31,6 +31,11 @@ function(fl_precompile target)
     string(APPEND owner _json)
     list(APPEND headers <nlohmann/json.hpp>)
     list(APPEND libraries nlohmann_json::nlohmann_json)
+  endif()
+  if("CLI11::CLI11" IN_LIST links)
+    string(APPEND owner _cli)
+    list(APPEND headers <CLI/CLI.hpp>)
+    list(APPEND libraries CLI11::CLI11)
   endif()
   if(type STREQUAL "EXECUTABLE")
     string(APPEND owner _tests)

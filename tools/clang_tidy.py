@@ -5,8 +5,7 @@
 
 PROGRAM is a clang-tidy. BUILD has a compile_commands.json without precompiled headers.
 
-Up to eight sources of a module are analysed as one, because most of the time goes to the headers that they share:
-eight of pods/ take 17 s alone and 4 s together. Two that give things of their own the same name are kept apart. If a
+Sources of a module are analysed in batches (tools/batches.py): eight of pods/ take 17 s alone and 4 s together. If a
 batch is not clean, its halves are tried, down to single sources.
 
 A clean batch leaves a stamp, an empty file in FAIRLEAD_TIDY_CACHE (default ~/.cache/fairlead/clang-tidy). Its name is
@@ -21,14 +20,14 @@ import itertools
 import json
 import os
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
 
+from batches import batches as group, text_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ.get("FAIRLEAD_TIDY_CACHE", pathlib.Path.home() / ".cache/fairlead/clang-tidy"))
-BATCH = 8
 
 
 def run(command, **options):
@@ -42,15 +41,6 @@ def compiler_of(entry):
     return tuple(words[first:words.index("-o")])
 
 
-def own_names(source):
-    """Returns what a source declares in its unnamed namespaces, as far as the start of a line shows it."""
-    names = set()
-    for block in re.findall(r"^namespace \{\n(.*?)^\}  // namespace$", source.read_text(), re.DOTALL | re.MULTILINE):
-        names.update(re.findall(r"^(?:struct|class|enum class|using) (\w+)", block, re.MULTILINE))
-        names.update(re.findall(r"^(?!struct|class|enum|using|namespace|template)\w[^;({=]*?(\w+)(?:\(|\{| = |\[|;)", block, re.MULTILINE))
-    return names
-
-
 def batches(build):
     """Returns pairs of a compiler with its flags and sources, tests excepted. The sources of a pair are of one module."""
     found = {}
@@ -61,16 +51,7 @@ def batches(build):
             found.setdefault((module, compiler_of(entry)), []).append(path)
     result = []
     for (_, compiler), sources in sorted(found.items()):
-        open_batches = []  # pairs of sources and their own names
-        for source in sorted(sources):
-            own = own_names(source)
-            batch = next((batch for batch in open_batches if len(batch[0]) < BATCH and not batch[1] & own), None)
-            if batch is None:
-                batch = ([], set())
-                open_batches.append(batch)
-            batch[0].append(source)
-            batch[1].update(own)
-        result += [(compiler, batch) for batch, _ in open_batches]
+        result += [(compiler, batch) for batch in group(sources)]
     return result
 
 
@@ -91,7 +72,7 @@ class Analysis:
 
     def findings(self, compiler, sources):
         """Returns the findings of sources that are compiled in the same way; none if they are clean."""
-        text = b"".join(b'#line 1 "%s"\n' % os.fsencode(path.relative_to(ROOT)) + path.read_bytes() for path in sources)
+        text = text_of(sources, ROOT)
         unit = sources[0]
         if len(sources) > 1:
             unit = self.folder / f"batch_{next(self.numbers)}.cc"
