@@ -112,7 +112,7 @@ void Gavel::decide(const View& view, Plan& plan) {
   const bool round_runs = view.now < round_end_ && std::ranges::any_of(rows_, [&](const Row& row) {
                             return plan.has_gang(row.job);
                           });
-  if (!round_runs) return begin_round(view, plan);
+  if (plan.in_round(!round_runs)) return begin_round(view, plan);
   if (options_.fills_between_rounds) fill(view, plan);
 }
 

@@ -103,6 +103,7 @@ ElasticJob smallest_gang(const View& view, JobId job) {
 // tasks.
 bool place_freest(const View& view, Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
   if (plan.is_pinned(job)) return plan.place_pinned(job);
+  if (!plan.examine(job)) return false;
   FreeFor free(view, plan, job);
   const auto take = [&](NodeRange range) {
     std::uint32_t left = gpus;
@@ -123,7 +124,7 @@ bool place_freest(const View& view, Plan& plan, JobId job, GpuTypeId type, std::
 
 void Optimus::decide(const View& view, Plan& plan) {
   apply_news(view);
-  if (rounds_.due(view.now)) {
+  if (rounds_.due(view.now, plan)) {
     divide(view, plan);
   } else {
     offer_idle(view, plan);
@@ -185,6 +186,7 @@ void Optimus::divide(const View& view, Plan& plan) {
   jobs_.assign(view.waiting.begin(), view.waiting.end());
   jobs_.insert(jobs_.end(), view.running.begin(), view.running.end());
   std::ranges::sort(jobs_);
+  std::erase_if(jobs_, [&](JobId job) { return !plan.examine(job); });
 
   std::vector<std::uint32_t> left;
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
