@@ -53,6 +53,7 @@ class Optimus : public Policy {
   double believed_work_s(const View& view, JobId job) const;
   double time_left_s(const View& view, std::size_t i, GpuTypeId type, std::uint32_t gpus) const;
   void carry_out(const View& view, Plan& plan);
+  void keep_running(const View& view, Plan& plan) const;
   bool place_share(const View& view, Plan& plan, std::size_t i);
 
   const OptimusOptions options_;
@@ -264,6 +265,7 @@ void Optimus::carry_out(const View& view, Plan& plan) {
   std::ranges::stable_sort(moved, {}, [&](std::size_t i) { return shares_[i].gpus; });
   bool all_fit = true;
   for (std::size_t i : moved) all_fit = place_share(view, plan, i) && all_fit;
+  if (plan.is_cut()) keep_running(view, plan);
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (plan.has_gang(jobs_[i])) {
       waiting_.erase(jobs_[i]);
@@ -272,6 +274,13 @@ void Optimus::carry_out(const View& view, Plan& plan) {
     }
   }
   if (!all_fit) offer_idle(view, plan);
+}
+
+// Gives jobs their gangs back that no job of a division which was cut has taken.
+void Optimus::keep_running(const View& view, Plan& plan) const {
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (shares_[i].allocated > 0 && !plan.has_gang(jobs_[i])) place_back(view.jobs, plan, jobs_[i]);
+  }
 }
 
 // Returns false if the free GPUs have no room for all tasks of the share, as near each other as the
