@@ -19,7 +19,7 @@ struct LivePolicy {
 
 // The evaluations of a decision of a daemon, unless the text of the policy has a number (policy/decision_budget.h):
 // about 100 ms of the slowest common policy. docs/serving.md has the measurement.
-constexpr std::int64_t kLiveBudget = 5'000;
+constexpr std::int64_t kLiveBudget = 2'000;
 
 // Creates the policy for "NAME:option=value,...", with a budget. Errors: as for parse_policy and for the policy itself; the policy
 // needs the exact remaining work of jobs.
