@@ -25,8 +25,8 @@ CLI::Validator at_least(std::int64_t least);
 
 // The help of --decision-budget.
 constexpr std::string_view kBudgetHelp =
-    "searches for a place for a waiting job in one decision, unless the policy's option "
-    "decision_budget says otherwise; 0: no limit";
+    "searches for a place for a waiting job in one decision; the policy's option decision_budget "
+    "takes precedence; 0: no limit";
 
 // --units, of the tables that a command prints.
 void add_units_flag(CLI::App& app, TimeUnits& units);

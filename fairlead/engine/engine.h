@@ -79,7 +79,7 @@ class Engine {
   void restore(const Record& record);
   // Called after the policy has loaded the state of that snapshot.
   void restore_wakes(std::span<const Time> wakes) { timers_.wake_at(wakes); }
-  // The same, after the policy's: the reader is !ok() if what follows does not fit the policy's budget.
+  // Loads the state of the budget, which follows the policy's. Leaves the reader !ok() if its bytes do not encode one.
   void restore_budget(Reader& reader);
   // Takes over a speed that an earlier engine has learned for that user's model; empty: of jobs without one.
   // REQUIRES: the type and the user are in the tables; called between two steps.

@@ -18,7 +18,7 @@ struct LivePolicy {
 };
 
 // The evaluations of a decision of a daemon, unless the text of the policy has a number (policy/decision_budget.h):
-// about 100 ms of the slowest common policy. docs/serving.md has the measurement.
+// about 100 ms of the slowest common policy. docs/performance.md has the measurement.
 constexpr std::int64_t kLiveBudget = 2'000;
 
 // Creates the policy for "NAME:option=value,...", with a budget. Errors: as for parse_policy and for the policy itself; the policy

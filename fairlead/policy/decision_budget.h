@@ -58,7 +58,7 @@ class DecisionBudget {
   // Ends a decision. Returns true if another must follow at once.
   bool end();
 
-  // Archives what the next decision depends on. REQUIRES: between two decisions.
+  // Archives the state of the pass. REQUIRES: between two decisions.
   void fields(Archive& archive);
 
  private:

@@ -104,8 +104,8 @@ inline constexpr OptionSpec kUpgradeOption = flag_option(
     "Start jobs on the fastest free GPU type, and move a job when a faster one is free; "
     "by default any type will do, as published (ours).");
 
-// The option that all policies have, beside those of PolicyEntry::options: see decision_budget.h. The canonical form
-// leaves it out if there is no limit.
+// An option of every policy, beside PolicyEntry::options (decision_budget.h). The canonical form leaves it out if there is
+// no limit.
 inline constexpr OptionSpec kBudgetOption =
     integer_option("decision_budget", "0", "evaluations", 0, 1e15,
                    "How many searches for a place for a waiting job a decision makes, the most "

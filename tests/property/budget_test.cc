@@ -40,7 +40,7 @@ struct CutSink : RecordSink {
   bool moves_gain = false;  // in auctions a job also gains by a faster place
   Time instant;
   std::set<JobId> suspended;
-  std::map<JobId, std::uint32_t> gpus;  // of the last run
+  std::map<JobId, std::uint32_t> gpus;  // gang of the last run
   bool any_gains = false;
   bool is_cut = false;
   std::int64_t cuts = 0;
