@@ -76,6 +76,7 @@ json option_json(const OptionSpec& spec) {
 json policy_json(const PolicyEntry& entry) {
   json options = json::array();
   for (const OptionSpec& spec : entry.options) options.push_back(option_json(spec));
+  options.push_back(option_json(kBudgetOption));
   return {{"policy", entry.name},
           {"summary", entry.summary},
           {"paper", entry.paper},
@@ -115,8 +116,9 @@ Status print_policy(const std::string& name, bool as_json) {
     return {};
   }
   fmt::print("{}: {}\npaper: {}\n", entry->name, entry->summary, entry->paper);
-  fmt::print("{}", entry->options.empty() ? "It has no options.\n" : "options:\n");
+  fmt::print("options:\n");
   for (const OptionSpec& spec : entry->options) print_option(spec);
+  print_option(kBudgetOption);
   return {};
 }
 

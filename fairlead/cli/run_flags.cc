@@ -111,6 +111,9 @@ void add_input_flags(CLI::App& app, RunFlags& flags, const std::string& out_help
 void add_run_flags(CLI::App& app, RunFlags& flags, const std::string& out_help,
                    std::vector<std::string>* clusters) {
   add_input_flags(app, flags, out_help, clusters);
+  app.add_option("--decision-budget", flags.decision_budget, std::string(kBudgetHelp))
+      ->check(at_least(0))
+      ->type_name("N");
   app.add_flag("--audit", flags.audit,
                "check the journal independently of the engine; fail if it is inconsistent");
   app.add_flag("--json", flags.json, "print JSON instead of a table");

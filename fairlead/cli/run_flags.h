@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
@@ -21,6 +22,11 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& name, std::uint6
 
 // Returns a check for whole numbers from `least`, whose error names them.
 CLI::Validator at_least(std::int64_t least);
+
+// The help of --decision-budget.
+constexpr std::string_view kBudgetHelp =
+    "searches for a place for a waiting job in one decision; the policy's option decision_budget "
+    "takes precedence; 0: no limit";
 
 // --units, of the tables that a command prints.
 void add_units_flag(CLI::App& app, TimeUnits& units);

@@ -42,6 +42,7 @@ struct Flags {
   std::string socket;
   std::string http;
   std::string policy;
+  std::int64_t decision_budget = kLiveBudget;
   double grace_s = 60;
   std::uint64_t log_mb = 1000;
   std::string keep;
@@ -335,6 +336,11 @@ Command add_serve(CLI::App& root) {
                               "Kubernetes {})",
                               kLocalPolicy, kKubernetesPolicy))
       ->type_name("NAME[:OPT=V,...]");
+  auto* budget =
+      app->add_option("--decision-budget", flags->decision_budget, std::string(kBudgetHelp))
+          ->check(at_least(0))
+          ->type_name("N")
+          ->capture_default_str();
   app->add_option("--folder", flags->folder,
                   "folder of its journal and of the jobs' logs (root: /var/lib/fairlead)")
       ->type_name("DIR");
@@ -356,10 +362,12 @@ Command add_serve(CLI::App& root) {
                                 "make it a service of systemd, with these flags, and start it");
   app->add_flag("--uninstall", flags->uninstall, kUninstallHelp)->excludes(install);
   app->footer(std::string(kHelp));
-  return {app, [app, flags] {
+  return {app, [app, flags, budget] {
             if (flags->policy.empty()) {
               flags->policy = flags->backend == "local" ? kLocalPolicy : kKubernetesPolicy;
             }
+            if (budget->count() > 0)
+              flags->policy = with_budget(flags->policy, flags->decision_budget);
             return serve(*app, *flags);
           }};
 }

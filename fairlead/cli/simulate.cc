@@ -6,6 +6,7 @@
 #include "fairlead/compare/export_jobs.h"
 #include "fairlead/compare/run_inputs.h"
 #include "fairlead/compare/sweep.h"
+#include "fairlead/policy/registry.h"
 #include "fairlead/report/json.h"
 #include "fairlead/report/summary_text.h"
 
@@ -74,6 +75,8 @@ Command add_simulate(CLI::App& root) {
   return {app,
           [app, flags, exit_code]() -> Status {
             FL_TRY(save_run_file(*app));
+            if (flags->decision_budget > 0)
+              flags->policy = with_budget(flags->policy, flags->decision_budget);
             if (app->count("--out") == 0)
               flags->out = "out/" + folder_names({flags->policy}).front();
             FL_TRY_ASSIGN(code, simulate(*flags));

@@ -41,7 +41,14 @@ Result<std::vector<SweepPoint>> read_sweeps(const CompareFlags& flags,
     FL_TRY_ASSIGN(sweep, parse_sweep(text));
     sweeps.push_back(std::move(sweep));
   }
-  return points_of(sweeps, policies);
+  FL_TRY_ASSIGN(points, points_of(sweeps, policies));
+  if (flags.decision_budget == 0) return points;
+  for (SweepPoint& point : points) {
+    for (std::string& policy : point.policies) {
+      policy = with_budget(policy, flags.decision_budget);
+    }
+  }
+  return points;
 }
 
 Status check_size(const CompareFlags& flags, std::size_t points, std::size_t policies) {

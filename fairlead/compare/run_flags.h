@@ -22,6 +22,7 @@ struct RunFlags {
   std::uint64_t seed = 0;
   std::string until;  // empty: to the end
   std::vector<std::string> settings;
+  std::int64_t decision_budget = 0;  // default of the option of every policy; 0: no limit
   bool audit = false;
   bool only_summary = false;  // write summary.json and run.json alone
   bool json = false;

@@ -1,6 +1,7 @@
 #include "fairlead/engine/engine.h"
 
 #include "fairlead/base/archive.h"
+#include "fairlead/base/bytes.h"
 #include "fairlead/engine/condense.h"
 #include "fairlead/engine/standstill_cause.h"
 
@@ -10,12 +11,13 @@
 namespace fairlead {
 namespace {
 
-// All that a policy remembers, and the wake-ups that it asked for.
+// All that a policy remembers, the state of its budget, and the wake-ups that it asked for.
 class PolicyMemory {
  public:
-  PolicyMemory(Policy& policy, const Timers& timers)
+  PolicyMemory(Policy& policy, const Timers& timers, const DecisionBudget& budget)
       : name_(policy.name()), wakes_(timers.wakes()) {
     save(policy, state_);
+    if (budget.is_limited()) save(DecisionBudget(budget), state_);
   }
   // Returns a record that points into this object.
   record::Snapshot snapshot(std::string_view policy_options) const {
@@ -36,7 +38,9 @@ Engine::Engine(Cluster cluster, const Speed* speed, Policy& policy, Backend& bac
       options_(options),
       state_(std::move(cluster), speed, policy.needs(), backend, journal, options),
       events_(state_, timers_, options_),
-      steps_(state_, options.jobs) {}
+      steps_(state_, options.jobs) {
+  state_.plan.set_budget(policy.decision_budget());
+}
 
 void Engine::begin(const RunLabel& label, const Users& users) {
   const Cluster& cluster = state_.tables.cluster;
@@ -74,6 +78,7 @@ Result<bool> Engine::step() {
   const bool restarts = std::exchange(restarts_policy_, false);
   if (restarts) {
     timers_.clear_wakes();
+    state_.plan.set_budget(policy_->decision_budget());
     events_.announce_all_jobs();
   }
   is_due |= !events_.instant().news.empty();
@@ -127,11 +132,23 @@ Status Engine::decide(bool asks, bool only_woke) {
                   .news = events_.instant().news,
                   .waiting = tables.waiting.members(),
                   .running = tables.running.members()};
-  if (asks) policy_->decide(view, plan);
+  if (asks) ask_policy(view, plan);
   FL_TRY(steps_.check(*policy_));
   timers_.wake_at(steps_.wakes());
+  DecisionBudget& budget = state_.plan.budget();
+  const bool is_cut = asks && budget.is_cut();
+  if (asks && budget.end()) timers_.wake_at({{now() + milliseconds(1)}});
   steps_.commit(events_.instant().stops);
-  return asks ? check_idle(only_woke) : Status();
+  return asks ? check_idle(only_woke && !is_cut) : Status();
+}
+
+void Engine::ask_policy(const View& view, Plan& plan) {
+  DecisionBudget& budget = state_.plan.budget();
+  const auto woke = [](const Event& event) { return event.kind == EventKind::kWoke; };
+  budget.begin(!std::ranges::all_of(view.news, woke));
+  policy_->decide(view, plan);
+  if (!budget.is_cut()) return;
+  plan.note(note::Cut{budget.cut_at(), budget.evaluations()});
 }
 
 Standstill::Jobs Engine::present_jobs() const {
@@ -165,14 +182,16 @@ Result<bool> Engine::check_work() {
 
 void Engine::snapshot(std::string_view policy_options) {
   if (restarts_policy_) return;  // the policy does not know the jobs yet
-  const PolicyMemory memory(*policy_, timers_);
+  const PolicyMemory memory(*policy_, timers_, state_.plan.budget());
   state_.log(memory.snapshot(policy_options));
   decided_ = now();  // later events of this instant count for the next
 }
 
+void Engine::restore_budget(Reader& reader) { load(state_.plan.budget(), reader); }
+
 bool Engine::condense(const RunLabel& label, RecordSink& sink) const {
   if (restarts_policy_) return false;
-  const PolicyMemory memory(*policy_, timers_);
+  const PolicyMemory memory(*policy_, timers_, state_.plan.budget());
   fairlead::condense(state_, label, memory.snapshot(label.options), sink);
   return true;
 }

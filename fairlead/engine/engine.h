@@ -79,6 +79,8 @@ class Engine {
   void restore(const Record& record);
   // Called after the policy has loaded the state of that snapshot.
   void restore_wakes(std::span<const Time> wakes) { timers_.wake_at(wakes); }
+  // Loads the state of the budget, which follows the policy's. Leaves the reader !ok() if its bytes do not encode one.
+  void restore_budget(Reader& reader);
   // Takes over a speed that an earlier engine has learned for that user's model; empty: of jobs without one.
   // REQUIRES: the type and the user are in the tables; called between two steps.
   void learn(UserId user, std::string_view model, GpuTypeId type, const MeasuredRate& measured);
@@ -98,6 +100,7 @@ class Engine {
   void log_users(const Users& users);
   void set_clock(const Batch& batch);
   Status decide(bool asks, bool only_woke);
+  void ask_policy(const View& view, Plan& plan);
   Status check_idle(bool only_woke);
   Result<bool> check_work();
   Standstill::Jobs present_jobs() const;

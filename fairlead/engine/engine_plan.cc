@@ -30,6 +30,11 @@ void EnginePlan::take(JobId job, Gang gang) {
   plan_.count_room(job, gang, true);
 }
 
+void EnginePlan::set_budget(std::int64_t evaluations) {
+  budget_ = DecisionBudget(evaluations);
+  plan_.budget_ = budget_.is_limited() ? &budget_ : nullptr;
+}
+
 Plan& EnginePlan::begin(Time now, std::span<const JobId> running) {
   const TaskLimits* const limits = plan_.jobs_->limits;
   plan_.now_ = now;

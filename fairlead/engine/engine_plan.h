@@ -6,6 +6,7 @@
 // O(slices) for a gang, else O(1); begin and make_way: O(running) at most.
 #pragma once
 
+#include "fairlead/policy/decision_budget.h"
 #include "fairlead/policy/plan.h"
 
 #include <cstddef>
@@ -20,6 +21,8 @@ class EnginePlan {
 
   // Both must outlive this object, which writes only the gang pool of the jobs.
   EnginePlan(const Cluster& cluster, Jobs& jobs) : plan_(cluster, jobs) {}
+  EnginePlan(const EnginePlan&) = delete;  // the plan refers to the budget
+  EnginePlan& operator=(const EnginePlan&) = delete;
 
   // Changes of the world.
   void reserve(std::size_t jobs) { plan_.gangs_.reserve(jobs); }
@@ -40,6 +43,11 @@ class EnginePlan {
   // Keep the GPUs of pinned jobs, before and after a job begins or ceases to be pinned.
   void unpin(JobId job) { plan_.unpin(job, plan_.gangs_[job]); }
   void pin(JobId job) { plan_.pin(job, plan_.gangs_[job]); }
+
+  // Sets the evaluations of each decision; 0: no limit. No decision has examined any job yet.
+  void set_budget(std::int64_t evaluations);
+  DecisionBudget& budget() { return budget_; }
+  const DecisionBudget& budget() const { return budget_; }
 
   // A decision: the returned plan is for the policy.
   Plan& begin(Time now, std::span<const JobId> running);
@@ -64,6 +72,7 @@ class EnginePlan {
 
  private:
   Plan plan_;
+  DecisionBudget budget_;
 };
 
 }  // namespace fairlead

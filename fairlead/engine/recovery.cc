@@ -413,6 +413,7 @@ Result<Recovery> recover(Engine& engine, const RecordedRun& run, std::string_vie
     const auto& snapshot = std::get<record::Snapshot>(records[loaded - 1].what);
     Reader reader({snapshot.state.data(), snapshot.state.size()});
     load(policy, reader);
+    engine.restore_budget(reader);
     if (!reader.ok() || reader.left() > 0) {
       return run_error("policy {} cannot load its snapshot of {} s", policy.name(),
                        to_seconds(records[loaded - 1].t));

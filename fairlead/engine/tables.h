@@ -21,6 +21,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -80,7 +81,8 @@ struct Tables {
   // The jobs that need none. The engine starts them as soon as they wait, so none waits between two steps.
   JobSet waiting_without_gpus;
   JobSet running_without_gpus;
-  JobCounts counts;  // counts of ended jobs; pending jobs are not counted yet
+  JobCounts counts;       // counts of ended jobs; pending jobs are not counted yet
+  std::int64_t cuts = 0;  // decisions that ended because their budget was used up
 
   struct NodeState {
     std::uint64_t has = 0;   // bit i: GPU i exists
@@ -133,10 +135,14 @@ struct Tables {
   void on(const record::Tickets& tickets);
   void on(const record::Carried& carried);
   void on(const record::Pinned& pinned);
-  // Records that change no table.
+  // Records that change no table, except a note of a cut.
   void on(const OneOf<record::Speed, Note, record::End, record::Unsubmitted, record::Ignored,
                       record::Skipped, record::Reported, record::Snapshot, record::Forgotten,
-                      record::Profiled> auto&) {}
+                      record::Profiled> auto& what) {
+    if constexpr (std::is_same_v<decltype(what), const Note&>) {
+      cuts += std::holds_alternative<note::Cut>(what) ? 1 : 0;
+    }
+  }
 
   void add_job(const JobSpec& asked);
   JobSet& waiting_with(JobId job) { return needs_gpus(job) ? waiting : waiting_without_gpus; }

@@ -8,7 +8,7 @@
 namespace fairlead {
 
 Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed) {
-  FL_TRY_ASSIGN(choice, parse_policy(text, seed));
+  FL_TRY_ASSIGN(choice, parse_policy(with_budget(text, kLiveBudget), seed));
   FL_TRY_ASSIGN(policy, choice.make());
   if (policy->needs().work.least == WorkSource::kExact) {
     return input_error("{} needs the exact remaining work of jobs, which only a simulation has",

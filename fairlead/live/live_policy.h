@@ -5,6 +5,7 @@
 #include "fairlead/engine/engine.h"
 #include "fairlead/policy/policy.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,7 +17,11 @@ struct LivePolicy {
   std::string options;  // in the canonical form of a Run record
 };
 
-// Creates the policy for "NAME:option=value,...". Errors: as for parse_policy and for the policy itself; the policy
+// The evaluations of a decision of a daemon, unless the text of the policy has a number (policy/decision_budget.h):
+// about 100 ms of the slowest common policy. docs/performance.md has the measurement.
+constexpr std::int64_t kLiveBudget = 2'000;
+
+// Creates the policy for "NAME:option=value,...", with a budget. Errors: as for parse_policy and for the policy itself; the policy
 // needs the exact remaining work of jobs.
 Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed);
 

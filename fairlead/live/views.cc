@@ -396,6 +396,12 @@ json Views::models() const {
   return {{"models", std::move(list)}};
 }
 
+void Views::add_decision_metrics(PrometheusText& text) const {
+  text.family("decisions_cut_total", "counter",
+              "Decisions that ended because their budget was used up.");
+  text.value(static_cast<double>(tables.cuts));
+}
+
 void Views::add_user_metrics(PrometheusText& text, Time now) const {
   const json list = users(now)["users"];
   const auto family = [&](const char* name, const char* kind, const char* help, const char* field) {

@@ -69,6 +69,7 @@ struct Views {
   // Adds the family about reserved GPUs. O(reservations).
   void add_reservation_metrics(PrometheusText& text, Time now) const;
   // Adds the families about users: GPU time, entitlement, GPUs in use. Costs as users().
+  void add_decision_metrics(PrometheusText& text) const;
   void add_user_metrics(PrometheusText& text, Time now) const;
 
  private:

@@ -25,6 +25,8 @@ constexpr std::array<NoteInfo, kNoteKinds> kNotes = {{
     {"made_room", "job that was stopped", 1, "the job for which it was stopped"},
     {"debt", "user", 1e3, "GPU-seconds by which the user is behind its due; below 0: ahead"},
     {"rank", "job", 1e6, "value of a step for early finishes, in fractions of the largest"},
+    {"cut", "first job that a decision did not examine, because its budget was used up", 1,
+     "evaluations of the decision"},
 }};
 
 // Copies the columns of a note.

@@ -159,12 +159,22 @@ struct Rank {
   }
 };
 
+// A decision ended because its budget was used up (policy/decision_budget.h).
+struct Cut {
+  JobId job;                     // the first job that it did not examine
+  std::int64_t evaluations = 0;  // of the decision
+  static void columns(auto& self, auto& visit) {
+    visit.job(self.job);
+    visit.value(self.evaluations);
+  }
+};
+
 }  // namespace note
 
 // In the order of their numbers in the journal.
 using Note = std::variant<note::Queue, note::Entitlement, note::Trade, note::Price, note::NodeTimer,
                           note::Pass, note::Payoff, note::RackTimer, note::Score, note::Saving,
-                          note::MadeRoom, note::Debt, note::Rank>;
+                          note::MadeRoom, note::Debt, note::Rank, note::Cut>;
 constexpr std::size_t kNoteKinds = std::variant_size_v<Note>;
 
 struct NoteInfo {

@@ -233,6 +233,7 @@ void Outlook::put_gangs(PrometheusText& text) const {
   text.value({{"end", "finished"}}, static_cast<double>(tables.counts.finished));
   text.value({{"end", "failed"}}, static_cast<double>(tables.counts.failed));
   text.value({{"end", "rejected"}}, static_cast<double>(tables.counts.rejected));
+  leading_->views.add_decision_metrics(text);
 }
 
 }  // namespace fairlead

@@ -3,6 +3,7 @@
 #include "fairlead/model/levels.h"
 #include "fairlead/model/step.h"
 #include "fairlead/model/task_limits.h"
+#include "fairlead/policy/decision_budget.h"
 
 #include <algorithm>
 #include <utility>
@@ -17,6 +18,25 @@ Plan::Plan(const Cluster& cluster, Jobs& jobs)
 void Plan::refuse(JobId job, std::string_view why) {
   if (misuse_.what.empty()) misuse_ = {std::string(why), job};
 }
+
+bool Plan::admits(JobId job, Search search) {
+  if (jobs_->state[job] == JobState::kRunning) return true;
+  switch (search) {
+    case Search::kNone:
+      return budget_->may_examine(job);
+    case Search::kFirst:
+      return budget_->examine(job);
+    case Search::kRepeated:
+      return budget_->examine_again(job);
+  }
+  return false;
+}
+
+bool Plan::is_cut() const { return budget_ != nullptr && budget_->is_cut(); }
+
+bool Plan::continues() const { return budget_ != nullptr && budget_->continues(); }
+
+bool Plan::in_round(bool is_due) { return budget_ == nullptr ? is_due : budget_->in_round(is_due); }
 
 void Plan::take(NodeId node, std::uint32_t gpus) {
   if (!allow(free_.has(node), JobId::none(), "take: there is no such node")) return;

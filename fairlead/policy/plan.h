@@ -22,6 +22,7 @@
 
 namespace fairlead {
 
+class DecisionBudget;                 // policy/decision_budget.h
 enum class StopCause : std::uint8_t;  // model/step.h
 
 class Plan {
@@ -78,6 +79,20 @@ class Plan {
   // Writes a fact to the journal. To be called only on a change.
   void note(const Note& note);
 
+  // The budget of this decision (decision_budget.h). A policy calls examine() before each search for a place for a job,
+  // in its order of importance. False: it leaves the job as if there was no place for it. may_examine() does not count a
+  // search. examine_again() is for a search that a decision must repeat although an earlier one, which was cut, made it.
+  // All return true for a job that runs. Without a budget, nothing is refused or cut.
+  bool may_examine(JobId job) { return budget_ == nullptr || admits(job, Search::kNone); }
+  bool examine(JobId job) { return budget_ == nullptr || admits(job, Search::kFirst); }
+  bool examine_again(JobId job) { return budget_ == nullptr || admits(job, Search::kRepeated); }
+  bool is_cut() const;
+  // Returns true if this decision goes on after one that was cut: a policy also tries jobs again for which no event
+  // makes room.
+  bool continues() const;
+  // Returns `is_due`, the start of a round; true as well if this decision continues a round that was cut.
+  bool in_round(bool is_due);
+
   struct Mark {
     std::size_t edits, wakes, notes;
   };
@@ -113,6 +128,8 @@ class Plan {
     return false;
   }
   void refuse(JobId job, std::string_view why);
+  enum class Search : std::uint8_t { kNone, kFirst, kRepeated };
+  bool admits(JobId job, Search search);
   bool may_place(JobId job);
   bool has_copy_on_open_nodes(JobId job) const;
   bool open_splits_a_task(JobId job) const;
@@ -129,6 +146,7 @@ class Plan {
   bool overlaps(GangRef gang, const NodeGpus& gpus) const;
 
   Time now_;
+  DecisionBudget* budget_ = nullptr;  // null: there is none
   const Cluster* cluster_;
   Jobs* jobs_;
   FreeIndex free_;

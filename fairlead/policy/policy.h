@@ -13,6 +13,7 @@
 #include "fairlead/model/knowledge.h"
 #include "fairlead/policy/plan.h"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -72,8 +73,14 @@ class Policy {
   const PlacementTraits* traits() const { return traits_.get(); }
   void set_traits(std::shared_ptr<const PlacementTraits> traits) { traits_ = std::move(traits); }
 
+  // The evaluations of a decision at most (decision_budget.h); 0: no limit. The registry sets the number of its policies,
+  // from the option decision_budget.
+  std::int64_t decision_budget() const { return decision_budget_; }
+  void set_decision_budget(std::int64_t evaluations) { decision_budget_ = evaluations; }
+
  private:
   std::shared_ptr<const PlacementTraits> traits_;
+  std::int64_t decision_budget_ = 0;
 };
 
 }  // namespace fairlead

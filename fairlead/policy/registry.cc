@@ -102,9 +102,12 @@ std::string valid_values(const OptionSpec& spec, std::string_view value) {
   return "";
 }
 
-const OptionSpec* find_option(const PolicyEntry& entry, std::string_view name) {
+// Returns the place of the option among a policy's values; none if there is no such option.
+std::optional<std::size_t> find_option(const PolicyEntry& entry, std::string_view name) {
+  if (name == kBudgetOption.name) return entry.options.size();
   const auto found = std::ranges::find(entry.options, name, &OptionSpec::name);
-  return found == entry.options.end() ? nullptr : &*found;
+  if (found == entry.options.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - entry.options.begin());
 }
 
 tl::unexpected<Error> unknown_policy(std::string_view name) {
@@ -116,6 +119,7 @@ tl::unexpected<Error> unknown_policy(std::string_view name) {
 tl::unexpected<Error> unknown_option(const PolicyEntry& entry, std::string_view name) {
   std::vector<std::string_view> names;
   for (const OptionSpec& option : entry.options) names.push_back(option.name);
+  names.push_back(kBudgetOption.name);
   return input_error("policy {} has no such option (it has: {}): {}", entry.name,
                      nearest_first(names, name), name);
 }
@@ -140,14 +144,15 @@ Result<PolicyChoice> parse_policy(std::string_view text, std::uint64_t seed) {
   for (const OptionSpec& option : entry->options) {
     choice.options.values_.push_back({&option, std::string(option.fallback)});
   }
+  choice.options.values_.push_back({&kBudgetOption, std::string(kBudgetOption.fallback)});
   if (colon == std::string_view::npos) return choice;
 
   std::vector<std::string_view> given;
   for (std::string_view assignment : split(text.substr(colon + 1), ',')) {
     const std::size_t equals = assignment.find('=');
     const std::string_view option_name = assignment.substr(0, equals);
-    const OptionSpec* const option = find_option(*entry, option_name);
-    if (option == nullptr) return unknown_option(*entry, option_name);
+    const std::optional<std::size_t> place = find_option(*entry, option_name);
+    if (!place) return unknown_option(*entry, option_name);
     if (equals == std::string_view::npos) {
       return input_error("policy {}: write {}=VALUE: {}", name, option_name, assignment);
     }
@@ -156,15 +161,27 @@ Result<PolicyChoice> parse_policy(std::string_view text, std::uint64_t seed) {
     }
     given.push_back(option_name);
     const std::string_view value = assignment.substr(equals + 1);
-    std::optional<std::string> checked = normalised(*option, value);
+    PolicyOptions::Value& option = choice.options.values_[*place];
+    std::optional<std::string> checked = normalised(*option.spec, value);
     if (!checked) {
       return input_error("policy {}: option {} must be {}: {}", name, option_name,
-                         valid_values(*option, value), value);
+                         valid_values(*option.spec, value), value);
     }
-    choice.options.values_[static_cast<std::size_t>(option - entry->options.data())].text =
-        *std::move(checked);
+    option.text = *std::move(checked);
   }
   return choice;
+}
+
+std::string with_budget(std::string_view policy, std::int64_t evaluations) {
+  const std::size_t colon = policy.find(':');
+  if (colon == policy.npos) return fmt::format("{}:{}={}", policy, kBudgetOption.name, evaluations);
+  const auto is_budget = [](std::string_view assignment) {
+    return assignment.substr(0, assignment.find('=')) == kBudgetOption.name;
+  };
+  if (std::ranges::any_of(split(policy.substr(colon + 1), ','), is_budget)) {
+    return std::string(policy);
+  }
+  return fmt::format("{},{}={}", policy, kBudgetOption.name, evaluations);
 }
 
 const PolicyOptions::Value& PolicyOptions::value(std::string_view name) const {
@@ -264,6 +281,7 @@ Result<std::unique_ptr<Policy>> PolicyChoice::make() const {
     policy = std::make_unique<Upgrading>(std::move(policy), traits.placement);
   }
   policy->set_traits(std::make_shared<const PlacementTraits>(traits));
+  policy->set_decision_budget(options.integer(kBudgetOption.name));
   return policy;
 }
 
@@ -272,6 +290,7 @@ std::string_view PolicyOptions::text(std::string_view name) const { return value
 std::string PolicyOptions::canonical() const {
   std::string all;
   for (const auto& [spec, text] : values_) {
+    if (spec == &kBudgetOption && text == kBudgetOption.fallback) continue;
     if (!all.empty()) all += ',';
     all += fmt::format("{}={}", spec->name, text);
   }

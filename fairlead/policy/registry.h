@@ -104,6 +104,14 @@ inline constexpr OptionSpec kUpgradeOption = flag_option(
     "Start jobs on the fastest free GPU type, and move a job when a faster one is free; "
     "by default any type will do, as published (ours).");
 
+// An option of every policy, beside PolicyEntry::options (decision_budget.h). The canonical form leaves it out if there is
+// no limit.
+inline constexpr OptionSpec kBudgetOption =
+    integer_option("decision_budget", "0", "evaluations", 0, 1e15,
+                   "How many searches for a place for a waiting job a decision makes, the most "
+                   "important first; the rest follow at "
+                   "the next decision, at once; 0: no limit.");
+
 // Options that were checked against their specs; every spec has a value.
 class PolicyOptions {
  public:
@@ -143,7 +151,7 @@ class PolicyOptions {
   const Value& value(std::string_view name, OptionType type) const;
   std::size_t chosen(std::string_view name, std::size_t count) const;
 
-  std::vector<Value> values_;  // in the order of the specs
+  std::vector<Value> values_;  // in the order of the specs; last kBudgetOption's
   std::uint64_t seed_ = 0;
 };
 
@@ -171,9 +179,12 @@ struct PolicyChoice {
   const PolicyEntry* entry;
   PolicyOptions options;
 
-  // Makes the policy, with the traits of its entry.
+  // Makes the policy, with the traits of its entry and its budget.
   Result<std::unique_ptr<Policy>> make() const;
 };
+
+// Returns "NAME:option=value,..." with the value of kBudgetOption, unless the text has one.
+std::string with_budget(std::string_view policy, std::int64_t evaluations);
 
 // Parses "tiresias:limits=3250/7200". Values are normalised: "limits=03250/7200.0" means the same.
 // Errors name the policy or option and what would be valid, nearest name first.

@@ -65,7 +65,7 @@ TEST(Registry, UnknownNamesAreAnsweredWithTheNearestFirst) {
   EXPECT_TRUE(error_of("tiresis").ends_with(": tiresis"));
   EXPECT_EQ(error_of("fifo:skp=true"),
             "policy fifo has no such option (it has: skip, mixed, backfill, placement, "
-            "backfill_jobs): skp");
+            "backfill_jobs, decision_budget): skp");
 }
 
 TEST(Registry, ValuesAreCheckedByTypeAndRange) {
@@ -113,7 +113,8 @@ TEST(Registry, MalformedOptionsAreErrors) {
   EXPECT_EQ(error_of("fifo:skip=true,skip=true"), "policy fifo: the option is given twice: skip");
   EXPECT_EQ(
       error_of("fifo:"),
-      "policy fifo has no such option (it has: skip, mixed, backfill, placement, backfill_jobs): ");
+      "policy fifo has no such option (it has: skip, mixed, backfill, placement, backfill_jobs, "
+      "decision_budget): ");
   EXPECT_TRUE(error_of("").starts_with("no such policy"));
 }
 
@@ -122,6 +123,20 @@ TEST(Registry, PoliciesCheckWhatOnlyTheyCan) {
   EXPECT_EQ(error_of("tiresias:limits=1.5"), "policy tiresias: limits must be whole numbers: 1.5");
   EXPECT_NE(error_of("tiresias:gittins=true,gittins_file=no/such/file"), "no error");
   EXPECT_NE(error_of("tiresias:gittins_file=no/such/file"), "no error");
+}
+
+TEST(Registry, EveryPolicyHasABudget) {
+  const auto choice = parse_policy("fifo:decision_budget=050,skip=true", 0);
+  ASSERT_TRUE(choice);
+  EXPECT_TRUE(choice->options.canonical().ends_with(",decision_budget=50"));
+  EXPECT_EQ(choice->make().value()->decision_budget(), 50);
+  const auto none = parse_policy("fifo:decision_budget=0", 0);
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->options.canonical(), parse_policy("fifo", 0)->options.canonical())
+      << "journals without a budget are as they were";
+  EXPECT_EQ(with_budget("fifo", 7), "fifo:decision_budget=7");
+  EXPECT_EQ(with_budget("fifo:skip=true", 7), "fifo:skip=true,decision_budget=7");
+  EXPECT_EQ(with_budget("fifo:decision_budget=0", 7), "fifo:decision_budget=0");
 }
 
 }  // namespace

@@ -564,6 +564,7 @@ std::string Api::metrics() const {
         std::pair("cancelled", cancelled), std::pair("rejected", counts.rejected)}) {
     text.value({{"end", end}}, static_cast<double>(jobs));
   }
+  views_.add_decision_metrics(text);
   views_.add_user_metrics(text, now());
   return text.text();
 }

@@ -20,7 +20,7 @@ class RoundRobin : public Policy {
     for (const Event& event : view.news) {
       if (event.kind == EventKind::kArrived) served_.grow_to(event.job) = view.now;
     }
-    const bool is_round = rounds_.due(view.now);
+    const bool is_round = rounds_.due(view.now, plan);
     if (view.waiting.empty()) return;
     order_.assign(view.waiting.begin(), view.waiting.end());
     for (JobId job : view.running) {

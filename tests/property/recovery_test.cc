@@ -7,6 +7,7 @@
 #include "fairlead/engine/tables_difference.h"
 #include "fairlead/journal/audit.h"
 #include "fairlead/model/step.h"
+#include "fairlead/policy/registry.h"
 #include "testing/grouped_world.h"
 #include "testing/property.h"
 #include "testing/world.h"
@@ -140,6 +141,13 @@ TEST(Recovery, TheSameWithLimits) {
     return going_on_differs(limited(world), policy);
   };
   EXPECT_EQ(broken("GoesOnLimited", policy_variants(), {.faults = true}, goes_on), "");
+}
+
+TEST(Recovery, TheSameWithABudgetOfDecisions) {
+  const auto goes_on = [](const World& world, const std::string& policy) {
+    return going_on_differs(world, with_budget(policy, 1));
+  };
+  EXPECT_EQ(broken("GoesOnWithBudget", policy_variants(), {.faults = true}, goes_on), "");
 }
 
 // The policy's state in the record of a snapshot.

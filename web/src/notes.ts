@@ -26,6 +26,8 @@ export function noteText(kind: string, value: number, waited: number): string {
       return `its gang is worth ${number(value)} beyond its price`;
     case "rank":
       return `its value for early finishes is ${number(100 * value)} % of the largest`;
+    case "cut":
+      return `was left for the next decision, after ${number(value)} evaluations in this one`;
     case "made_room":
       return "had to make room for another job";
     default:

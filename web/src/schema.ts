@@ -137,8 +137,8 @@ export interface Run {
 // insists on one node, one rack; pass: stride pass; payoff: the worth of a gang beyond its price; score:
 // sensitivity of the job to the network; saving: GPU-seconds saved by its new place; made_room: stopped for
 // the job of that row; debt: GPU-seconds by which a user is behind; rank: value of a step for
-// early finishes, in fractions of the largest.
-export type NoteKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12;
+// early finishes, in fractions of the largest; cut: evaluations of a decision that ended before the job.
+export type NoteKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13;
 export const NOTE_KINDS = [
   "queue",
   "entitlement",
@@ -153,6 +153,7 @@ export const NOTE_KINDS = [
   "made_room",
   "debt",
   "rank",
+  "cut",
 ];
 
 // Assumptions for missing inputs, and oddities of the inputs; grave: for more than 1 % of the jobs.

@@ -12,7 +12,7 @@ void Dally::decide(const View& view, Plan& plan) {
   apply_news(view);
   waiting_.refresh(view.now);
   start_waiting(view, plan);
-  if (options_.preempt != DallyPreempt::kNone && rounds_.due(view.now)) {
+  if (options_.preempt != DallyPreempt::kNone && rounds_.due(view.now, plan)) {
     moves_.run(view, plan);
     start_waiting(view, plan);  // for victims: they may find room elsewhere
   }
@@ -39,6 +39,7 @@ bool Dally::start(const View& view, Plan& plan, JobId job) {
   if (plan.is_pinned(job)) return return_to_gpus(view, plan, job);
   const Want want{gang_asked(view.jobs, job), view.jobs.types[job], waiting_.accepts(view, job)};
   if (std::ranges::find(refused_, want) != refused_.end()) return false;
+  if (!plan.examine(job)) return false;
   const JobTiers& tiers = tiers_.of(view, job);
   bool had_room = false;
   for (DallyTier tier : kDallyTierList) {

@@ -43,7 +43,7 @@ void DallyMoves::collect_seekers(const View& view, Plan& plan) {
   seekers_.clear();
   paces_.begin();
   for (const OrderKey& key : waiting_.jobs()) {
-    if (!plan.is_pinned(key.job) && may_gain_by_preemption(view, key)) {
+    if (!plan.is_pinned(key.job) && may_gain_by_preemption(view, key) && plan.examine(key.job)) {
       seekers_.push_back({.key = order_.round(view, key.job),
                           .is_running = false,
                           .types = waiting_.accepts(view, key.job),

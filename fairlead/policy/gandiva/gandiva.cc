@@ -67,7 +67,7 @@ class Gandiva : public Policy {
   void set_affinity(const Home& home, std::uint32_t gpus);
 
   // Homes.
-  void give_homes(const View& view);
+  void give_homes(const View& view, Plan& plan);
   Home find_room(const View& view, JobId job) const;
   Home find_node(const View& view, JobId job) const;
   Home find_nodes(const View& view, JobId job, Among among, TypeMask types, NodeRange range) const;
@@ -111,11 +111,12 @@ void Gandiva::decide(const View& view, Plan& plan) {
   if (room_.empty()) begin(view);
   size_nodes(view, plan);
   const bool has_more_room = apply_news(view, plan);
-  give_homes(view);
+  if (plan.continues()) waiting_.unblock();
+  give_homes(view, plan);
   if (has_more_room && options_.migrate) {
     migrate(view, plan);
     waiting_.unblock();
-    give_homes(view);
+    give_homes(view, plan);
   }
   ending_.clear();
   if (rounds_.due(view.now)) end_turn(view, plan);
@@ -259,9 +260,13 @@ void Gandiva::set_affinity(const Home& home, std::uint32_t gpus) {
 // ---- homes ----
 
 // A class that found none stays blocked until there is news.
-void Gandiva::give_homes(const View& view) {
+void Gandiva::give_homes(const View& view, Plan& plan) {
   while (ClassQueue::Class* const next = waiting_.first_open()) {
     const JobId job = next->head().job;
+    if (!plan.examine(job)) {
+      next->block();
+      continue;
+    }
     Home home = find_room(view, job);
     const bool may_share = home.empty() && next->gang().pinned.is_none();
     if (may_share) home = find_shared(view, job, next->gang(), next->types());

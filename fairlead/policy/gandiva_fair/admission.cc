@@ -98,7 +98,7 @@ bool Admission::may_come_in(const View& view, JobId job) {
   return kept + view.jobs.gpus[job] <= options_.jobs_per_gpu_max * due;
 }
 
-void Admission::let_in(const View& view) {
+void Admission::let_in(const View& view, Plan& plan) {
   if (homes_.nodes().types() > 1) accounts_.update(view.now);
   while (!coming_in_.empty()) {
     const UserId user = coming_in_.top().id;
@@ -107,6 +107,7 @@ void Admission::let_in(const View& view) {
       coming_in_.erase(user);
       continue;
     }
+    if (!plan.examine_again(job)) return;
     const Home home = choice_.find(view, job);
     if (home.is_none()) {
       if (!view.jobs.is_pinned(job) && choice_.fits_when_empty(view, job)) return;
@@ -121,7 +122,7 @@ void Admission::let_in(const View& view) {
 
 // --- Rotation ---------------------------------------------------------------------------------
 
-void Admission::rotate(const View& view, const PutOut& put_out) {
+void Admission::rotate(const View& view, Plan& plan, const PutOut& put_out) {
   for (UserId user : accounts_.due().demand().active()) {
     if (!first(user).is_none()) rotate(view, user, put_out);
   }
@@ -129,8 +130,8 @@ void Admission::rotate(const View& view, const PutOut& put_out) {
     if (accounts_.due().groups().has_quota(user)) make_room_in_group(view, user, put_out);
   }
   consider_all();
-  let_in(view);
-  while (make_room(view, put_out)) let_in(view);
+  let_in(view, plan);
+  while (!plan.is_cut() && make_room(view, put_out)) let_in(view, plan);
 }
 
 void Admission::rotate(const View& view, UserId user, const PutOut& put_out) {

@@ -61,11 +61,11 @@ class Admission {
   // To be called when a job of the user has ended: its GPUs are free for others of its group.
   void consider_group(UserId user);
 
-  // Lets jobs in.
-  void let_in(const View& view);
+  // Lets jobs in, as many as the budget of the decision has searches for (Plan::examine_again).
+  void let_in(const View& view, Plan& plan);
   // Makes room for jobs outside that come before some admitted jobs, and lets jobs in. REQUIRES:
   // the accounts are up to date.
-  void rotate(const View& view, const PutOut& put_out);
+  void rotate(const View& view, Plan& plan, const PutOut& put_out);
   // Returns true if a job is outside.
   bool has_jobs() const { return count_ > 0; }
 

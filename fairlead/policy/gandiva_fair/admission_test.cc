@@ -27,11 +27,11 @@ struct Gate : Town {
   }
   void let_in() {
     accounts.update(now);
-    admission.let_in(view());
+    admission.let_in(view(), plan);
   }
   void rotate() {
     accounts.update(now);
-    admission.rotate(view(), [this](JobId job, StopCause) {
+    admission.rotate(view(), plan, [this](JobId job, StopCause) {
       if (homes.of(job).runs) run(job, false);
       homes.move_out(view(), job);
       admission.put_last(view(), job);
@@ -368,7 +368,7 @@ TEST(Admission, IsSavedAndLoaded) {
   EXPECT_EQ(reader.left(), 0U);
   EXPECT_TRUE(loaded.has_jobs());
   gate.accounts.update(gate.now);
-  loaded.let_in(gate.view());
+  loaded.let_in(gate.view(), gate.plan);
   EXPECT_TRUE(gate.is_in(JobId(0)));
   EXPECT_FALSE(gate.is_in(JobId(1)));
   EXPECT_TRUE(gate.is_in(JobId(3)));

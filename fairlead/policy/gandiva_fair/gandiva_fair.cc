@@ -35,7 +35,7 @@ void GandivaFair::decide(const View& view, Plan& plan) {
   for (const Event& event : view.news) apply_event(view, plan, event);
   bool is_due = view.now >= next_quantum_;
   if (is_due && admission_.has_jobs()) rotate(view, plan);
-  admission_.let_in(view);
+  admission_.let_in(view, plan);
   if (begin_contention(view)) is_due = false;
   if (is_due && was_contended_) run_quantum(view, plan);
   if (is_due && !was_contended_ && may_match_types()) match_types(view, plan);
@@ -147,7 +147,8 @@ bool GandivaFair::begin_contention(const View& view) {
 // Lets jobs that had more make room for jobs outside that had less.
 void GandivaFair::rotate(const View& view, Plan& plan) {
   accounts_.update(view.now);
-  admission_.rotate(view, [&](JobId job, StopCause cause) { put_out(view, plan, job, cause); });
+  admission_.rotate(view, plan,
+                    [&](JobId job, StopCause cause) { put_out(view, plan, job, cause); });
 }
 
 void GandivaFair::run_quantum(const View& view, Plan& plan) {

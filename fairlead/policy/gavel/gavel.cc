@@ -82,6 +82,7 @@ class Gavel : public Policy {
   RoundBooks books();
   std::vector<std::uint32_t> type_order() const;
   void run(const View& view, Plan& plan, std::span<const RoundPick> picks);
+  void keep_running(const View& view, Plan& plan);
   void run_in_order(const View& view, Plan& plan, std::span<const RoundPick> picks);
   bool start(const View& view, Plan& plan, RoundPick pick);
   void note_start(const View& view, RoundPick pick);
@@ -112,7 +113,7 @@ void Gavel::decide(const View& view, Plan& plan) {
   const bool round_runs = view.now < round_end_ && std::ranges::any_of(rows_, [&](const Row& row) {
                             return plan.has_gang(row.job);
                           });
-  if (!round_runs) return begin_round(view, plan);
+  if (plan.in_round(!round_runs)) return begin_round(view, plan);
   if (options_.fills_between_rounds) fill(view, plan);
 }
 
@@ -334,9 +335,21 @@ void Gavel::run(const View& view, Plan& plan, std::span<const RoundPick> picks) 
     const bool is_free_to_split = asked.task_gpus == 1 && asked.closeness == Closeness();
     tasks_fit = tasks_fit && (is_placed || is_free_to_split);
   }
-  if (tasks_fit) return;
-  plan.rollback(before);
-  run_in_order(view, plan, picks);
+  if (!tasks_fit) {
+    plan.rollback(before);
+    run_in_order(view, plan, picks);
+  }
+  if (plan.is_cut()) keep_running(view, plan);
+}
+
+// Gives jobs their gangs back that no job of a round which was cut has taken.
+void Gavel::keep_running(const View& view, Plan& plan) {
+  for (Row& row : rows_) {
+    const bool has_lost = view.jobs.state[row.job] == JobState::kRunning && !plan.has_gang(row.job);
+    if (!has_lost || !place_back(view.jobs, plan, row.job)) continue;
+    row.type = view.cluster.node_type[plan.gang(row.job).front().node].row();
+    row.since = view.now;
+  }
 }
 
 void Gavel::run_in_order(const View& view, Plan& plan, std::span<const RoundPick> picks) {

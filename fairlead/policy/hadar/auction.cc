@@ -4,6 +4,7 @@
 #include "fairlead/model/known_work.h"
 #include "fairlead/model/step.h"
 #include "fairlead/policy/kit/domains.h"
+#include "fairlead/policy/kit/placement.h"
 
 #include <algorithm>
 #include <array>
@@ -76,7 +77,7 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh,
     return event.kind == EventKind::kGpusDown || event.kind == EventKind::kGpusUp;
   });
   if (capacity_changed) reach_nodes_ = 0;
-  const bool is_round = rounds_.due(view.now);
+  const bool is_round = rounds_.due(view.now, plan);
   in_round_ = is_round;
   bool all = (is_round || must_bid) && options_.preempt;
   const bool may_fill = is_round || options_.between != Between::kWait;
@@ -87,7 +88,7 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh,
     chosen = choose(view, plan, weigh, true);
   }
   if (chosen) {
-    carry_out(plan);
+    carry_out(view, plan);
     if (is_round) note_prices(plan);
   }
   // Residents may then move, and gangs that can have other sizes take the free GPUs.
@@ -96,7 +97,7 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh,
         return bidder.gpus != view.jobs.gpus[bidder.job];
       });
   const bool refits = all && may_refit && plan.free().total() > 0;
-  if (refits && choose(view, plan, weigh, false)) carry_out(plan);
+  if (refits && choose(view, plan, weigh, false)) carry_out(view, plan);
   const bool any_runs = !plan.free().all_free();
   const bool any_waits =
       std::ranges::any_of(view.waiting, [&](JobId job) { return !plan.has_gang(job); });
@@ -105,7 +106,7 @@ void HadarAuction::decide(const View& view, Plan& plan, const Weigh& weigh,
 }
 
 // Returns false if nothing changes.
-bool HadarAuction::choose(const View& view, const Plan& plan, const Weigh& weigh, bool all) {
+bool HadarAuction::choose(const View& view, Plan& plan, const Weigh& weigh, bool all) {
   if (all && options_.skips) {
     settled_.update(view, plan, edited_);
     if (settled_.all(view)) {
@@ -114,6 +115,7 @@ bool HadarAuction::choose(const View& view, const Plan& plan, const Weigh& weigh
     }
   }
   collect_bids(view, plan, weigh, all);
+  std::erase_if(bids_, [&](const HadarBid& bid) { return !plan.examine(bid.job); });
   if (all_are_content(plan)) return false;
   collect_free(view, plan, all);
   clearing_.fit(view.cluster, bids_, free_);
@@ -410,7 +412,7 @@ void HadarAuction::set_prices(const View& view) {
   prices_.set(ranges_, capacity_);
 }
 
-void HadarAuction::carry_out(Plan& plan) {
+void HadarAuction::carry_out(const View& view, Plan& plan) {
   for (std::size_t i = 0; i < bids_.size(); ++i) {
     const JobId job = bids_[i].job;
     if (plan.has_gang(job) && !keeps(plan, bids_[i], dual_->gang(i))) {
@@ -425,6 +427,16 @@ void HadarAuction::carry_out(Plan& plan) {
     edited_.push_back(job);
     if (place_bid(plan, bids_[i], gang))
       plan.note(note::Payoff{job, note::Millionths::of(dual_->payoff(i))});
+  }
+  if (plan.is_cut()) keep_running(view, plan);
+}
+
+// Gives jobs back the gangs that they lost to bids which a cut left out. Copies are chosen again each time.
+void HadarAuction::keep_running(const View& view, Plan& plan) const {
+  for (const HadarBid& bid : bids_) {
+    const bool has_lost =
+        view.jobs.state[bid.job] == JobState::kRunning && !plan.has_gang(bid.job) && !bid.is_forked;
+    if (has_lost) place_back(view.jobs, plan, bid.job);
   }
 }
 

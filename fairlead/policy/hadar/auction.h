@@ -20,6 +20,9 @@
 // its memory, and needs those very GPUs there. GPUs that are idle after all have bid go to any
 // waiting jobs.
 //
+// Budget of a decision (decision_budget.h): a bid of a waiting job is an evaluation. The bids without a budget are left
+// out of the search; they are the last in order of worth per GPU.
+//
 // Cost of a round, and of an arrival that idle GPUs do not serve: weighing, O(jobs log jobs x
 // types), and the search. Other decisions: the same for the waiting jobs, if a GPU is idle; else
 // O(news).
@@ -134,7 +137,7 @@ class HadarAuction {
     std::vector<Slice> slices;
   };
 
-  bool choose(const View& view, const Plan& plan, const Weigh& weigh, bool all);
+  bool choose(const View& view, Plan& plan, const Weigh& weigh, bool all);
   bool serves_newcomers(const View& view, bool chosen, const Interrupts& interrupts) const;
   void collect_bidders(const View& view, const Plan& plan, bool all);
   void collect_bids(const View& view, const Plan& plan, const Weigh& weigh, bool all);
@@ -156,7 +159,8 @@ class HadarAuction {
   void collect_free(const View& view, const Plan& plan, bool all);
   void collect_kept(const View& view, const Plan& plan, bool all);
   void set_prices(const View& view);
-  void carry_out(Plan& plan);
+  void carry_out(const View& view, Plan& plan);
+  void keep_running(const View& view, Plan& plan) const;
   void note_prices(Plan& plan);
 
   const Options options_;

@@ -83,6 +83,7 @@ bool Backfill::fits(const View& view, const Plan* plan, JobId job, std::size_t n
 
 bool Backfill::start(const View& view, Plan& plan, JobId job, Duration length) {
   promised_ = Time::never();
+  if (!plan.examine_again(job)) return false;
   then_ = *now_free_;
   if (!fits(view, &plan, job, 0, now_, length)) {
     if (reservations_left_ > 0) promise(view, job, length, plan.room().limits(job));

@@ -57,7 +57,8 @@ class Backfill {
     finish_ends();
   }
 
-  // Places the job if it can start now; else promises it a time, if promises are left. REQUIRES:
+  // Places the job if it can start now; else promises it a time, if promises are left. Does nothing without a budget for
+  // the search (Plan::examine_again): a pass without the promises of the one before would delay jobs. REQUIRES:
   // the job waits and has no GPUs in the plan, which only this object edited since begin().
   bool start(const View& view, Plan& plan, JobId job, Duration length);
   // Returns the time promised to the job of the last start(); never if there is none.

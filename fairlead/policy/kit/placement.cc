@@ -458,6 +458,7 @@ bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, s
   if (plan.is_pinned(job)) return plan.place_pinned(job);
   const std::uint32_t task = plan.task_gpus(job);
   if (plan.free().total() < gpus || plan.free().room(types, task) < gpus) return false;
+  if (!plan.examine(job)) return false;
   if (plan.room().limits(job)) return place_limited(placement, cluster, plan, job, gpus, types);
   PlanSource from(plan);
   const Search search{cluster,

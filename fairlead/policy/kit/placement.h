@@ -124,7 +124,8 @@ inline GangAsked gang_asked(const Jobs& jobs, JobId job) {
 bool has_types_for(Placement placement, const Cluster& cluster, GangAsked gang, TypeMask types);
 
 // Gives `job` a gang of `gpus` GPUs of the allowed types, or a pinned job the GPUs of its last run.
-// Returns false, without a change, if there is no place. REQUIRES: the job has no GPUs in the draft; gpus is a multiple of its task_gpus, and
+// Returns false, without a change, if there is no place, or no budget for a search (Plan::examine). REQUIRES: the job has
+// no GPUs in the draft; gpus is a multiple of its task_gpus, and
 // above 0; the draft has no open gang.
 bool place(Placement placement, const Cluster& cluster, Plan& plan, JobId job, std::uint32_t gpus,
            TypeMask types);

@@ -127,6 +127,11 @@ void Preemption::carry_out(const PlacementOf& placement_of, const View& view, Pl
     }
   }
   for (JobId job : victims_) place_back(view.jobs, plan, job);
+  if (!plan.is_cut()) return;
+  for (JobId job : victims_) {
+    if (plan.has_gang(job)) continue;
+    place(placement_of(0), view.cluster, plan, job, view.jobs.gpus[job], view.jobs.types[job]);
+  }
 }
 
 bool place_back_on(const View& view, Plan& plan, JobId job, std::uint32_t gpus, TypeMask types) {

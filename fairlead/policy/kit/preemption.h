@@ -12,7 +12,8 @@
 //     With a placement other than count some may find no place (fragmentation); they go on waiting.
 //  3. Each victim gets its gang back if that is still free, in order, so that no useful GPU idles:
 //     its stop is undone and costs nothing. The policy then offers the remaining GPUs to all
-//     waiting jobs (start_waiting), victims included.
+//     waiting jobs (start_waiting), victims included. If the decision was cut (decision_budget.h), victims come
+//     before those jobs.
 //
 // With placement count and one GPU type, steps 2 and 3 find nothing to repair. The outcome is then
 // the same as freeing all GPUs and giving them out in order: the semantics of the Tiresias

@@ -4,7 +4,7 @@ namespace fairlead {
 
 void QueuePolicy::decide(const View& view, Plan& plan) {
   waiting_.reserve(view.jobs.size());
-  bool has_more_room = false;
+  bool has_more_room = plan.continues();
   for (const Event& event : view.news) {
     if (begins_to_wait(event.kind)) {
       waiting_.add(0, gang_asked(view.jobs, event.job), view.jobs.types[event.job],

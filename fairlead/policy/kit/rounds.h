@@ -35,6 +35,9 @@ class Rounds {
     return true;
   }
 
+  // The same; true as well if the present decision continues a round that was cut (decision_budget.h).
+  bool due(Time now, Plan& plan) { return plan.in_round(due(now)); }
+
   void fields(Archive& archive) { archive(awaited_, served_); }
 
  private:

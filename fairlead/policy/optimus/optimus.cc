@@ -53,6 +53,7 @@ class Optimus : public Policy {
   double believed_work_s(const View& view, JobId job) const;
   double time_left_s(const View& view, std::size_t i, GpuTypeId type, std::uint32_t gpus) const;
   void carry_out(const View& view, Plan& plan);
+  void keep_running(const View& view, Plan& plan) const;
   bool place_share(const View& view, Plan& plan, std::size_t i);
 
   const OptimusOptions options_;
@@ -103,6 +104,7 @@ ElasticJob smallest_gang(const View& view, JobId job) {
 // tasks.
 bool place_freest(const View& view, Plan& plan, JobId job, GpuTypeId type, std::uint32_t gpus) {
   if (plan.is_pinned(job)) return plan.place_pinned(job);
+  if (!plan.examine(job)) return false;
   FreeFor free(view, plan, job);
   const auto take = [&](NodeRange range) {
     std::uint32_t left = gpus;
@@ -123,7 +125,7 @@ bool place_freest(const View& view, Plan& plan, JobId job, GpuTypeId type, std::
 
 void Optimus::decide(const View& view, Plan& plan) {
   apply_news(view);
-  if (rounds_.due(view.now)) {
+  if (rounds_.due(view.now, plan)) {
     divide(view, plan);
   } else {
     offer_idle(view, plan);
@@ -185,6 +187,7 @@ void Optimus::divide(const View& view, Plan& plan) {
   jobs_.assign(view.waiting.begin(), view.waiting.end());
   jobs_.insert(jobs_.end(), view.running.begin(), view.running.end());
   std::ranges::sort(jobs_);
+  std::erase_if(jobs_, [&](JobId job) { return !plan.examine(job); });
 
   std::vector<std::uint32_t> left;
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_gpus.size())) {
@@ -262,6 +265,7 @@ void Optimus::carry_out(const View& view, Plan& plan) {
   std::ranges::stable_sort(moved, {}, [&](std::size_t i) { return shares_[i].gpus; });
   bool all_fit = true;
   for (std::size_t i : moved) all_fit = place_share(view, plan, i) && all_fit;
+  if (plan.is_cut()) keep_running(view, plan);
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     if (plan.has_gang(jobs_[i])) {
       waiting_.erase(jobs_[i]);
@@ -270,6 +274,13 @@ void Optimus::carry_out(const View& view, Plan& plan) {
     }
   }
   if (!all_fit) offer_idle(view, plan);
+}
+
+// Gives jobs their gangs back that no job of a division which was cut has taken.
+void Optimus::keep_running(const View& view, Plan& plan) const {
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    if (shares_[i].allocated > 0 && !plan.has_gang(jobs_[i])) place_back(view.jobs, plan, jobs_[i]);
+  }
 }
 
 // Returns false if the free GPUs have no room for all tasks of the share, as near each other as the

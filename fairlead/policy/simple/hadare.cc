@@ -75,7 +75,7 @@ class HadarE : public Policy {
   double& rate(const View& view, std::size_t fork, GpuTypeId type) {
     return rates_[fork * types(view) + type.row()];
   }
-  void collect(const View& view, const Plan& plan);
+  void collect(const View& view, Plan& plan);
   void find_scores(const View& view, const Plan& plan);
   void share_for_makespan(const View& view, std::vector<double> gpus);
   TypeMask types_that_fit(const View& view, const Plan& plan, JobId job) const;
@@ -137,7 +137,7 @@ TypeMask HadarE::types_that_fit(const View& view, const Plan& plan, JobId job) c
   return fitting & view.jobs.types[job];
 }
 
-void HadarE::collect(const View& view, const Plan& plan) {
+void HadarE::collect(const View& view, Plan& plan) {
   forks_.clear();
   for (std::span<const JobId> jobs : {view.waiting, view.running}) {
     for (JobId job : jobs) {
@@ -153,6 +153,7 @@ void HadarE::collect(const View& view, const Plan& plan) {
     }
   }
   std::ranges::sort(forks_, {}, &Fork::job);
+  std::erase_if(forks_, [&](const Fork& fork) { return !plan.examine(fork.job); });
   rates_.assign(forks_.size() * types(view), 0);
   for (std::size_t i = 0; i < forks_.size(); ++i) {
     Fork& fork = forks_[i];

@@ -101,6 +101,7 @@ void Kube::decide(const View& view, Plan& plan) {
   });
   full_.clear();
   for (JobId job : active_) {
+    if (!plan.examine(job)) continue;
     Entry& entry = queue_[job];
     if (schedule(view, plan, job)) {
       forget(job);

@@ -78,6 +78,7 @@ bool Lwf::start(const View& view, Plan& plan, JobId job) {
   if (gang.gpus <= kappa_) {
     if (!QueuePolicy::start(view, plan, job)) return false;
   } else {
+    if (!plan.examine(job)) return false;
     bool is_taken = false;
     for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
       is_taken = is_taken || take_close(view, plan, job, gang, types & type_bit(type));

@@ -133,6 +133,7 @@ void Philly::start(const View& view, Plan& plan, Share share) {
     const std::int64_t allocated = allocated_[user] + next->gpus();
     const bool is_bonus = share == Share::kBonus;
     const bool starts = !blocked_[user] && (is_bonus || is_within_quota(view, user, allocated)) &&
+                        plan.may_examine(job) &&
                         (place_near(view, plan, job) || (!is_bonus && take_back(view, plan, job)));
     if (!starts) {
       next->block();

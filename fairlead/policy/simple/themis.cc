@@ -53,7 +53,7 @@ class Themis : public Policy {
 
   void decide(const View& view, Plan& plan) override {
     count_jobs(view);
-    const bool leases_end = leases_.due(view.now);
+    const bool leases_end = leases_.due(view.now, plan);
     if (view.waiting.empty()) return;
     bool all_run = false;
     if (leases_end || plan.free().total() > 0) {
@@ -128,7 +128,8 @@ class Themis : public Policy {
     kept_ = order_.size();
     for (std::size_t at = 0; at < std::min(served, kept_); ++at) {
       const JobId job = order_[at].job;
-      if (!plan.has_gang(job) && !has_no_place(view.jobs, job)) make_place(view, plan, at);
+      if (!plan.has_gang(job) && !has_no_place(view.jobs, job) && plan.may_examine(job))
+        make_place(view, plan, at);
     }
   }
 
@@ -160,7 +161,7 @@ class Themis : public Policy {
     bool all_run = true;
     for (const auto& [rho, job] : order_) {
       if (plan.has_gang(job)) continue;
-      const bool is_hopeless = has_no_place(jobs, job);
+      const bool is_hopeless = has_no_place(jobs, job) || !plan.may_examine(job);
       if (!is_hopeless && try_place(view, plan, job)) continue;
       if (!is_hopeless) no_place_.push_back(shape(jobs, job));
       all_run = false;

@@ -91,7 +91,7 @@ class Slurm : public Policy {
 void Slurm::decide(const View& view, Plan& plan) {
   if (options_.weight_fairshare > 0) charge(view);
   has_changed_ |= !view.news.empty();
-  const bool is_round = rounds_.due(view.now) && has_changed_ && options_.backfills;
+  const bool is_round = rounds_.due(view.now, plan) && has_changed_ && options_.backfills;
   if (!view.waiting.empty() && (is_round || !view.news.empty()) && plan.free().total() > 0) {
     rank(view);
     start_in_order(view, plan);

@@ -13,7 +13,7 @@ void StridePolicy::decide(const View& view, Plan& plan) {
   if (accounts_.size() < view.jobs.size()) accounts_.resize(view.jobs.size());
   charge_running(view, plan);
   apply_news(view);
-  const bool is_round = rounds_.due(view.now);
+  const bool is_round = rounds_.due(view.now, plan);
   if (view.waiting.empty()) return;
   if (is_round) {
     take_turns(view, plan);

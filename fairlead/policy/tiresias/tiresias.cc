@@ -103,7 +103,8 @@ class Tiresias : public Policy {
 
 void Tiresias::decide(const View& view, Plan& plan) {
   const auto woke = [](const Event& event) { return event.kind == EventKind::kWoke; };
-  if (options_.late_demotion && view.now != wake_ && std::ranges::all_of(view.news, woke)) {
+  const bool only_woke = std::ranges::all_of(view.news, woke) && !plan.continues();
+  if (options_.late_demotion && view.now != wake_ && only_woke) {
     return;  // The simulator would have replaced this wake-up by a later one.
   }
   reserve(view.jobs.size());
