@@ -8,6 +8,9 @@
 # As a script (cmake -DOUTPUT=... -DFILES=... [-DRENAME=ON] -P Batches.cmake) it writes one batch.
 
 set(FL_BATCH_SIZE 8)  # as in tools/batches.py
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+endif()
 
 # Sets OUT to the generated source of FILES, which are absolute.
 function(fl_batch out name files)
@@ -49,7 +52,6 @@ endfunction()
 # equal names are kept apart (tools/batches.py, at configuration). Generated sources, and those with options or
 # definitions of their own, are compiled alone. So is each if there is no Python.
 function(fl_library_batches out target)
-  find_package(Python3 COMPONENTS Interpreter QUIET)
   if(NOT FAIRLEAD_BATCHES OR NOT Python3_Interpreter_FOUND)
     set(${out} ${ARGN} PARENT_SCOPE)
     return()
@@ -91,5 +93,11 @@ if(CMAKE_SCRIPT_MODE_FILE AND OUTPUT)
     cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${CMAKE_CURRENT_LIST_DIR}/..")  # the same text in every folder
     string(APPEND text "#line 1 \"${path}\"\n" "${source}")
   endforeach()
-  file(WRITE "${OUTPUT}" "${text}")
+  set(old "")
+  if(EXISTS "${OUTPUT}")
+    file(READ "${OUTPUT}" old)
+  endif()
+  if(NOT "${old}" STREQUAL "${text}")
+    file(WRITE "${OUTPUT}" "${text}")
+  endif()
 endif()
