@@ -494,7 +494,7 @@ TEST(Server, ADecisionThatIsCutContinuesAndIsCounted) {
   EXPECT_EQ(daemon.state(first), "running");
   EXPECT_EQ(daemon.state(second), "running");
   EXPECT_TRUE(counts(1));
-  daemon.fail(Outage::kPower);
+  daemon.fail(Outage::kDaemon);
   EXPECT_TRUE(counts(1)) << "the journal has it";
 }
 
