@@ -9,6 +9,7 @@
 #include "fairlead/cli/service.h"
 #include "fairlead/io/nvml.h"
 #include "fairlead/io/real_io.h"
+#include "fairlead/live/live_policy.h"
 #include "fairlead/policy/registry.h"
 #include "fairlead/serve/server.h"
 

@@ -479,5 +479,24 @@ TEST(Server, AskedToLeaveItLeavesJobsAlone) {
   EXPECT_EQ(daemon.alive(id), std::pair(1, 1));
 }
 
+TEST(Server, ADecisionThatIsCutContinuesAndIsCounted) {
+  SimDaemon daemon("fifo:decision_budget=1", "2xV100");
+  const std::size_t gang = daemon.submit({"work", "5000"}, 2);
+  const std::size_t first = daemon.submit({"work", "100000"});
+  const std::size_t second = daemon.submit({"work", "100000"});
+  const auto counts = [&](int cuts) {
+    const std::string line = fmt::format("\nfairlead_decisions_cut_total {}\n", cuts);
+    return daemon.ask("GET", "/metrics").body.find(line) != std::string::npos;
+  };
+  EXPECT_TRUE(counts(0));
+  daemon.await(gang);
+  daemon.run_to(10);
+  EXPECT_EQ(daemon.state(first), "running");
+  EXPECT_EQ(daemon.state(second), "running");
+  EXPECT_TRUE(counts(1));
+  daemon.fail(Outage::kDaemon);
+  EXPECT_TRUE(counts(1)) << "the journal has it";
+}
+
 }  // namespace
 }  // namespace fairlead
