@@ -63,6 +63,12 @@ void LocalBackend::add_new(const JobSpec& asked, Submission submission, Connecti
   reservations_.on_new_job(made.what);
 }
 
+Status LocalBackend::set_priority(JobId job, Priority priority) {
+  FL_TRY(conditions_.set_priority(job, priority));
+  room_.host.set_priority(job, priority);
+  return {};
+}
+
 void LocalBackend::on(const Record& record) {
   conditions_.on(record);
   reservations_.on(record);

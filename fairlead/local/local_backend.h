@@ -52,6 +52,9 @@ class LocalBackend : public RecordSink {
   // Adds a new job of a client whose connection is open as long as its terminal.
   void add_new(const JobSpec& asked, Submission submission, ConnectionId client);
 
+  // Changes the priority of a job. Error: the disk takes no more, and nothing was changed. REQUIRES: the job is here.
+  Status set_priority(JobId job, Priority priority);
+
   // Notes which jobs are done, held or released.
   void on(const Record& record) override;
   // REQUIRES: the journal that has these steps is on the disk.
