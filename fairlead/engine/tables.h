@@ -136,7 +136,7 @@ struct Tables {
   // Records that change no table.
   void on(const OneOf<record::Speed, Note, record::End, record::Unsubmitted, record::Ignored,
                       record::Skipped, record::Reported, record::Snapshot, record::Forgotten,
-                      record::Profiled> auto&) {}
+                      record::Profiled, record::Charged> auto&) {}
 
   void add_job(const JobSpec& asked);
   JobSet& waiting_with(JobId job) { return needs_gpus(job) ? waiting : waiting_without_gpus; }

@@ -23,7 +23,7 @@ HostRoom::Need host_need(const Submission& what, UserId user, bool has_gpus) {
 
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
                            Inbox& inbox, StartConditions& conditions, TaskLimits& limits,
-                           std::string hook, bool ends_foreign)
+                           std::string hook, OnForeign on_foreign)
     : io_(io),
       tables_(tables),
       inbox_(inbox),
@@ -38,7 +38,7 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
             if (task == nullptr || task->id != id) return true;
             return std::ranges::find(task->gpus, gpu) != task->gpus.end();
           },
-          ends_foreign),
+          on_foreign),
       room_{GpuRoom(tables, machine.cluster), HostRoom(tables, machine.host)},
       reservations_(io, tables, machine.cluster, jobs_, conditions, inbox, limits),
       ends_(tables, jobs_, gpus_, inbox),

@@ -41,10 +41,10 @@ namespace fairlead {
 class LocalBackend : public RecordSink {
  public:
   // `grace`: from SIGTERM to SIGKILL. `limits`: of the engine's world, for reservations. `hook`: the folder of the hook for the jobs' Python processes (python/hook);
-  // empty: they start without it. `ends_foreign`: of GpuWatch. The arguments must outlive the backend.
+  // empty: they start without it. `on_foreign`: of GpuWatch. The arguments must outlive the backend.
   LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox,
                StartConditions& conditions, TaskLimits& limits, std::string hook = {},
-               bool ends_foreign = false);
+               OnForeign on_foreign = OnForeign::kNothing);
 
   // Adds a job from before the daemon's start, with the number of its tasks that were started. A job that is done may
   // have processes.

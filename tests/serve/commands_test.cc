@@ -500,6 +500,18 @@ TEST_F(Commands, UsageSumsUpByUserModelOrType) {
   EXPECT_EQ(ask("usage --since yesterday").exit_code, 2);
 }
 
+TEST_F(Commands, UsageShowsTheTimeOfForeignProcessesApart) {
+  on("GET /v1/usage?last_s=2592000", json::parse(R"({"usage": [
+    {"user": "ann", "model": "vgg", "gpu_type": "V100", "foreign": false, "gpu_s": 3600},
+    {"user": "ann", "model": "", "gpu_type": "V100", "foreign": true, "gpu_s": 1800},
+    {"user": "bob", "model": "", "gpu_type": "V100", "foreign": true, "gpu_s": 1800}]})"));
+  EXPECT_EQ(ask("usage --since 1.month").out,
+            "USER  GPU HOURS   SHARE  FOREIGN\n"
+            "ann        1.50  75.0 %     0.50\n"
+            "bob        0.50  25.0 %     0.50\n"
+            "2.00 GPU-hours in all; FOREIGN: of processes outside of the user's jobs\n");
+}
+
 TEST_F(Commands, WhyPrintsTheDaemonsLines) {
   on("GET /v1/jobs/12/why", json{{"job", 12}, {"lines", {"It waits.", "For \x1b[2J."}}});
   EXPECT_EQ(ask("why 12").out, "It waits.\nFor ?[2J.\n");
