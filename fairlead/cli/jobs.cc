@@ -1,4 +1,4 @@
-// `fairlead logs | cancel | hold | release`: commands for single jobs.
+// `fairlead logs | cancel | hold | release | priority`: commands for single jobs.
 
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
@@ -34,10 +34,12 @@ Status logs(const JobFlags& flags) {
 struct ActionFlags {
   std::string socket;
   std::vector<std::string> jobs;
+  std::string priority;
 };
 
-// Tries all of them; returns the first error, and prints the others.
-Status act(const ActionFlags& flags, const std::string& action) {
+// Tries all of them; returns the first error, and prints the others. `body`: of each request.
+Status act(const ActionFlags& flags, const std::string& action,
+           const nlohmann::json& body = nlohmann::json()) {
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
   Status first;
   const auto note = [&](const Error& error) {
@@ -51,7 +53,8 @@ Status act(const ActionFlags& flags, const std::string& action) {
       continue;
     }
     for (const std::int64_t id : *ids) {
-      if (const auto answer = daemon.post(job_target(id, action)); !answer) note(answer.error());
+      if (const auto answer = daemon.post(job_target(id, action), body); !answer)
+        note(answer.error());
     }
   }
   return first;
@@ -84,6 +87,21 @@ std::vector<Command> add_job_actions(CLI::App& root) {
     app->footer(fmt::format("Example:\n  fairlead {} 12 14-20\n", name));
     commands.push_back({app, [flags, name = name] { return act(*flags, name); }});
   }
+  CLI::App* app =
+      root.add_subcommand("priority", "Change the order of jobs among their user's own jobs");
+  const auto flags = std::make_shared<ActionFlags>();
+  app->add_option("JOB", flags->jobs, fmt::format("{}; or a range of numbers", kJobHelp))
+      ->required();
+  app->add_option("PRIORITY", flags->priority,
+                  "as of `fairlead submit --priority`; only administrators make jobs "
+                  "urgent")
+      ->check(CLI::IsMember({"low", "normal", "high", "urgent"}))
+      ->required();
+  add_socket_flag(*app, flags->socket);
+  app->footer("Example:\n  fairlead priority 12 14-20 high\n");
+  commands.push_back({app, [flags] {
+                        return act(*flags, "priority", {{"priority", flags->priority}});
+                      }});
   return commands;
 }
 

@@ -181,11 +181,12 @@ void report_missing_limits(const RealIo& io) {
              fmt::join(missing, ", "));
 }
 
-Result<bool> ends_foreign_of(const Flags& flags) {
-  const bool ends = flags.foreign == "end";
-  if (ends && ::geteuid() != 0)
+Result<OnForeign> on_foreign_of(const Flags& flags) {
+  if (flags.foreign == "charge") return OnForeign::kCharge;
+  if (flags.foreign != "end") return OnForeign::kNothing;
+  if (::geteuid() != 0)
     return input_error("--foreign end: only root can end the processes of others");
-  return ends;
+  return OnForeign::kEnd;
 }
 
 Status serve_locally(const CLI::App& app, const Flags& flags) {
@@ -196,7 +197,7 @@ Status serve_locally(const CLI::App& app, const Flags& flags) {
   options.port = port;
   FL_TRY_ASSIGN(machine, machine_of(flags));
   const std::string gpus = gpus_text(machine);
-  FL_TRY_ASSIGN(ends_foreign, ends_foreign_of(flags));
+  FL_TRY_ASSIGN(on_foreign, on_foreign_of(flags));
   options.has_gpus = flags.nodes.empty();
   FL_TRY_ASSIGN(io, RealIo::open(options));
   report_missing_limits(*io);
@@ -204,7 +205,7 @@ Status serve_locally(const CLI::App& app, const Flags& flags) {
                      .policy = flags.policy,
                      .seed = flags.seed,
                      .grace = Duration{static_cast<std::int64_t>(flags.grace_s * 1000)},
-                     .ends_foreign = ends_foreign};
+                     .on_foreign = on_foreign};
   if (!flags.notify.empty()) {
     given.notify = flags.notify;
     given.host = host_name();
@@ -271,9 +272,10 @@ void add_job_options(CLI::App& app, Flags& flags) {
       ->type_name("TIME");
   app.add_option("--foreign", flags.foreign,
                  "what happens to processes on the GPUs that are of no job, or of a job with other "
-                 "GPUs: they are named, or also ended five minutes later")
-      ->check(CLI::IsMember({"warn", "end"}).description(""))
-      ->type_name("warn|end")
+                 "GPUs: they are named, or also ended five minutes later, or also charged to "
+                 "their users")
+      ->check(CLI::IsMember({"warn", "end", "charge"}).description(""))
+      ->type_name("warn|end|charge")
       ->capture_default_str();
   app.add_option("--notify", flags.notify,
                  "shell command for the end of each job that asks for it (submit --notify), as "

@@ -80,20 +80,35 @@ constexpr Grouping kGroupings[] = {{"user", "USER", &UsageAnswer::user},
 std::string usage_text(const std::vector<UsageAnswer>& usage, std::string_view by,
                        TextStyle style) {
   const Grouping& grouping = *std::ranges::find(kGroupings, by, &Grouping::name);
-  std::map<std::string, double> sums;
-  double all_s = 0;
+  struct Sum {
+    double all_s = 0;
+    double foreign_s = 0;  // a part of all
+  };
+  std::map<std::string, Sum> sums;
+  Sum all;
   for (const UsageAnswer& use : usage) {
-    sums[use.*grouping.key] += use.gpu_s;
-    all_s += use.gpu_s;
+    for (Sum* sum : {&sums[use.*grouping.key], &all}) {
+      sum->all_s += use.gpu_s;
+      sum->foreign_s += use.is_foreign ? use.gpu_s : 0;
+    }
   }
-  std::vector<std::pair<std::string, double>> rows(sums.begin(), sums.end());
-  std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.second; });
-  Table table({{std::string(grouping.header), Align::kLeft}, {"GPU HOURS"}, {"SHARE"}});
-  for (const auto& [key, gpu_s] : rows) {
-    table.add_row({key.empty() ? "(none)" : key, number_text(gpu_s / 3600, 2),
-                   percent_text(all_s == 0 ? 0 : gpu_s / all_s)});
+  std::vector<std::pair<std::string, Sum>> rows(sums.begin(), sums.end());
+  std::ranges::stable_sort(rows, std::greater(), [](const auto& row) { return row.second.all_s; });
+  const bool any_foreign = all.foreign_s > 0;
+  std::vector<Table::Column> columns = {
+      {std::string(grouping.header), Align::kLeft}, {"GPU HOURS"}, {"SHARE"}};
+  if (any_foreign) columns.push_back({"FOREIGN"});
+  Table table(std::move(columns));
+  for (const auto& [key, sum] : rows) {
+    std::vector<std::string> cells = {key.empty() ? "(none)" : key,
+                                      number_text(sum.all_s / 3600, 2),
+                                      percent_text(all.all_s == 0 ? 0 : sum.all_s / all.all_s)};
+    if (any_foreign) cells.push_back(number_text(sum.foreign_s / 3600, 2));
+    table.add_row(std::move(cells));
   }
-  return fmt::format("{}{} GPU-hours in all\n", table.text(style), number_text(all_s / 3600, 2));
+  return fmt::format("{}{} GPU-hours in all{}\n", table.text(style),
+                     number_text(all.all_s / 3600, 2),
+                     any_foreign ? "; FOREIGN: of processes outside of the user's jobs" : "");
 }
 
 Status usage(const Flags& flags) {

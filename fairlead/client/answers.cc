@@ -201,6 +201,7 @@ std::vector<UsageAnswer> usage_answers(const json& answer) {
     return UsageAnswer{.user = text(use, "user"),
                        .model = text(use, "model"),
                        .gpu_type = text(use, "gpu_type"),
+                       .is_foreign = flag(use, "foreign"),
                        .gpu_s = number(use, "gpu_s").value_or(0)};
   });
 }

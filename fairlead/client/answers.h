@@ -130,6 +130,7 @@ struct ModelAnswer {
 
 struct UsageAnswer {
   std::string user, model, gpu_type;
+  bool is_foreign = false;  // taken outside of the user's jobs
   double gpu_s = 0;
 };
 

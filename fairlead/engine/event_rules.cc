@@ -79,6 +79,8 @@ bool EventRules::apply(const Event& event) {
       return change_tickets(event);
     case EventKind::kForgotten:
       return forget_speeds(event);
+    case EventKind::kCharged:
+      return charge(event);
     case EventKind::kWoke:
       return false;
     default:
@@ -98,6 +100,15 @@ bool EventRules::change_tickets(const Event& event) {
 bool EventRules::forget_speeds(const Event& event) {
   if (!state_.speeds.forget(event.user, state_.tables.model_named(event.model))) return false;
   state_.log(record::Forgotten{event.user, event.model});
+  return true;
+}
+
+bool EventRules::charge(const Event& event) {
+  const Tables& tables = state_.tables;
+  if (!tables.users.names.has(event.user) || !tables.nodes.has(event.node)) return false;
+  if (event.attained <= GpuTime{}) return false;
+  state_.log(record::Charged{event.user, event.node, event.attained});
+  instant_.news.push_back(event);
   return true;
 }
 

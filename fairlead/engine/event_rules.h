@@ -38,6 +38,7 @@ class EventRules {
   bool apply(const Event& event);
   bool change_tickets(const Event& event);
   bool forget_speeds(const Event& event);
+  bool charge(const Event& event);
 
   EngineState& state_;
   Timers& timers_;

@@ -308,6 +308,12 @@ class RecordedWorld : public Backend {
     events_.push_back({.kind = EventKind::kForgotten, .user = forgotten.user});
     events_.back().model = forgotten.model;
   }
+  void add(const record::Charged& charged) {
+    events_.push_back({.kind = EventKind::kCharged,
+                       .node = charged.node,
+                       .user = charged.user,
+                       .attained = charged.attained});
+  }
   void add(const auto& /*what the engine writes of itself*/) {}
 
   Backend& world_;

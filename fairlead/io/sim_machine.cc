@@ -1,11 +1,14 @@
 #include "fairlead/io/sim_machine.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fairlead {
 
-void SimMachine::add_foreign(std::uint32_t gpu, Time until, TaskId task, bool ignores_term) {
-  foreign_.push_back({{gpu, 40'000 + ++foreigners_, "python", "user9", task}, until, ignores_term});
+void SimMachine::add_foreign(std::uint32_t gpu, Time until, TaskId task, bool ignores_term,
+                             std::string user) {
+  foreign_.push_back(
+      {{gpu, 40'000 + ++foreigners_, "python", std::move(user), task}, until, ignores_term});
 }
 
 void SimMachine::end_process(std::uint64_t pid, bool by_force) {

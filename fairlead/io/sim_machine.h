@@ -29,7 +29,8 @@ class SimMachine {
   // The driver's report of their load and errors.
   GpuLook& gpu_report() { return report_; }
   // Lets a foreign process compute on a GPU until then, by default one of no task that ends at SIGTERM.
-  void add_foreign(std::uint32_t gpu, Time until, TaskId task = {}, bool ignores_term = false);
+  void add_foreign(std::uint32_t gpu, Time until, TaskId task = {}, bool ignores_term = false,
+                   std::string user = "user9");
   // Ends a foreign process as SIGTERM does, or as SIGKILL if `by_force`.
   void end_process(std::uint64_t pid, bool by_force);
   // Returns how often end_process() was called.

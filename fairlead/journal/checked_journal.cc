@@ -37,7 +37,9 @@ std::string CheckedJournal::wrong(const Record& record) {
             if (!place.gang.empty()) return {};
             return fmt::format("job {} is placed nowhere", place.job.row());
           },
-          [&](const record::Forgotten& forgotten) { return wrong_in(forgotten); },
+          [&](const OneOf<record::Forgotten, record::Charged> auto& what) {
+            return wrong_in(what);
+          },
           [&](const Note& note) { return wrong_in_note(note); },
           [](const auto&) { return std::string(); },
       },
@@ -96,6 +98,14 @@ std::string CheckedJournal::wrong_in(const record::Tickets& tickets) const {
 std::string CheckedJournal::wrong_in(const record::Forgotten& forgotten) const {
   if (!forgotten.user.is_none() && forgotten.user.row() < users_) return {};
   return fmt::format("speeds of user {} of {} are forgotten", forgotten.user.row(), users_);
+}
+
+std::string CheckedJournal::wrong_in(const record::Charged& charged) const {
+  if (!charged.user.is_none() && charged.user.row() < users_ && !charged.node.is_none() &&
+      charged.node.row() < nodes_)
+    return {};
+  return fmt::format("user {} of {} is charged for GPU time on node {} of {}", charged.user.row(),
+                     users_, charged.node.row(), nodes_);
 }
 
 std::string CheckedJournal::wrong_in_job(const JobSpec& asked) {

@@ -33,6 +33,7 @@ class CheckedJournal : public RecordSink {
   std::string wrong_in(const record::Node& node);
   std::string wrong_in(const record::Tickets& tickets) const;
   std::string wrong_in(const record::Forgotten& forgotten) const;
+  std::string wrong_in(const record::Charged& charged) const;
   std::string wrong_in_job(const JobSpec& asked);
   std::string wrong_in_note(const Note& note) const;
 

@@ -131,6 +131,10 @@ std::string text_of(const record::Profiled& profiled) {
                      profile.gradients_kb, profile.largest_tensor_kb, profile.workers,
                      profile.samples, profile.step_us);
 }
+std::string text_of(const record::Charged& charged) {
+  return fmt::format("user {} node {} {}", charged.user.row(), charged.node.row(),
+                     static_cast<std::int64_t>(charged.attained.gpu_ms));
+}
 std::string text_of(const record::Group& group) {
   return fmt::format("group {} {} {} {}", group.group.row(), group.name, group.tickets,
                      group.quota);
@@ -237,6 +241,7 @@ struct Fixture {
         {{62}, record::Forgotten{UserId(3), "vgg"}},
         {{62}, record::Profiled{JobId(1), {900, 800, 700, 8, 32, 4'000'000'000}}},
         {{62}, record::Group{GroupId(0), "vision", 3, 16}},
+        {{62}, record::Charged{UserId(3), NodeId(2), {60'000}}},
         {{62}, trade},
         {{70}, record::Finished{JobId(1)}},
         {{71}, record::Failed{JobId(1), "exit status 1"}},

@@ -374,6 +374,19 @@ struct Profiled {
   }
 };
 
+// Processes of a user took GPU time on a node outside of the user's jobs: they are of no job, or of a job with other
+// GPUs. The time counts for the user from now on (docs/decisions/0080-foreign-gpu-time-is-charged.md).
+struct Charged {
+  UserId user;
+  NodeId node;
+  GpuTime attained;
+  static void fields(auto& self, auto& visit) {
+    visit("user", self.user);
+    visit("node", self.node);
+    visit("attained_gpu_ms", self.attained);
+  }
+};
+
 struct End {
   JobCounts counts;
   static void fields(auto& self, auto& visit) {
@@ -405,7 +418,7 @@ struct Record {
       record::Stopped, record::StopFailed, record::Started, record::StartFailed, record::Held,
       record::Released, record::Cordoned, record::Uncordoned, record::Tickets, record::Ignored,
       record::Skipped, record::Snapshot, record::Closed, record::Reported, record::Carried,
-      record::Group, record::Pinned, record::Forgotten, record::Profiled>;
+      record::Group, record::Pinned, record::Forgotten, record::Profiled, record::Charged>;
   Time t;
   What what;
 };

@@ -33,12 +33,10 @@ std::int64_t nanoseconds(clockid_t clock) {
 constexpr unsigned kOldestCurl = 0x074d00;  // 7.77
 
 Status init_curl() {
-  static const bool kReady = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK &&
-                             curl_version_info(CURLVERSION_NOW)->version_num >= kOldestCurl;
-  if (kReady) return {};
-  return run_error(
-      "libcurl 7.77 or later, which connects to API servers, is missing or cannot start: install "
-      "libcurl.so.4 (Debian and Ubuntu: apt install libcurl4)");
+  static const bool kStarts = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+  if (!kStarts) return missing_curl({});
+  const curl_version_info_data& found = *curl_version_info(CURLVERSION_NOW);
+  return found.version_num >= kOldestCurl ? Status() : missing_curl(found.version);
 }
 
 // A connection with a silent peer counts as broken.
@@ -85,6 +83,18 @@ void append(List& list, const std::string& text) {
 curl_blob blob(std::string& text) { return {text.data(), text.size(), CURL_BLOB_COPY}; }
 
 }  // namespace
+
+Status missing_curl(std::string_view found) {
+  if (!found.empty()) {
+    return run_error(
+        "libcurl 7.77 or later is needed to connect to API servers, and this system has {}: use "
+        "the wheel or the image, which have their own, or a later system (Debian 12, Ubuntu 22.04)",
+        found);
+  }
+  return run_error(
+      "libcurl 7.77 or later, which connects to API servers, is missing or cannot start: install "
+      "libcurl.so.4 of such a version (Debian 12, Ubuntu 22.04 and later: apt install libcurl4)");
+}
 
 struct CurlDoor::Multi {
   CURLM* handle = curl_multi_init();

@@ -15,8 +15,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace fairlead {
+
+// Returns the error of a system without a libcurl that can connect to API servers. `found`: the version that the system
+// has, which is too old; empty: there is none, or it cannot start.
+Status missing_curl(std::string_view found);
 
 class CurlDoor final : public KubeDoor {
  public:

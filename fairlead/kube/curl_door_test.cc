@@ -203,6 +203,14 @@ TEST(CurlDoor, IsAskedToLeaveOnce) {
   EXPECT_EQ(door->wait(door->now()).kind, Kind::kTime);
 }
 
+TEST(CurlDoor, AnErrorNamesTheVersionOfLibcurlThatIsNeeded) {
+  const std::string old = missing_curl("7.74.0").error().message;
+  EXPECT_NE(old.find("libcurl 7.77 or later is needed"), std::string::npos) << old;
+  EXPECT_NE(old.find("this system has 7.74.0"), std::string::npos) << old;
+  EXPECT_EQ(old.find("apt"), std::string::npos) << "Debian 11 has no later one";
+  EXPECT_NE(missing_curl({}).error().message.find("libcurl 7.77 or later"), std::string::npos);
+}
+
 TEST(CurlDoor, TimeGoesOn) {
   const auto door = open_door("http://127.0.0.1:1");
   const Time before = door->now();

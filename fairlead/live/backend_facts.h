@@ -75,6 +75,8 @@ class BackendFacts {
   virtual std::span<const GpuProcess> foreign() const { return {}; }
   // Returns when one of these is asked to end, which may be over; never: it is not ended.
   virtual Time end_of(const GpuProcess& /*foreign*/) const { return Time::never(); }
+  // Returns the user that is charged for one of these; empty: there is none.
+  virtual std::string_view charged_user(const GpuProcess& /*foreign*/) const { return {}; }
   // A GPU that no job may have, for another cause than a foreign process.
   struct Outage {
     std::uint32_t gpu = 0;   // its number on its host

@@ -13,6 +13,11 @@ void Dues::on(const Record& record) {
                    ++settle(tables_.jobs.user[what.asked.job]).jobs;
                    change(what.asked.job, 0, true);
                  },
+                 [&](const record::Charged& what) {
+                   // Without waiting jobs, settle() forgets it at the next wait.
+                   settle(what.user).behind -=
+                       1000 * static_cast<std::int64_t>(what.attained.gpu_ms);
+                 },
                  [&](const record::Place& what) { change(what.job, gpus_of(what.gang), false); },
                  [&](const OneOf<record::Stop, record::Evicted, record::Released> auto& what) {
                    change(what.job, 0, true);

@@ -1,4 +1,4 @@
-// The GPUs that users were due, by the policy's notes of entitlements, and the GPUs that they had. Also
+// The GPUs that users were due, by the policy's notes of entitlements, and the GPUs that they had, in jobs or outside. Also
 // each user's debt by the policy's own account, if it has one.
 //
 // Time counts only while jobs wait. While none waits, all users have the GPUs they ask for, and earlier

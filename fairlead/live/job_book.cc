@@ -35,6 +35,7 @@ void JobBook::on(const Record& record) {
                    placed_.erase(what.job);
                    entry(what.job).since = now_;
                  },
+                 [&](const record::Charged& what) { served_.grow_to(what.user) += what.attained; },
                  [&](const record::Place& what) { place(what); },
                  [&](const record::Stop& what) {
                    if (!backend_.rests_in_place(what.job)) placed_.erase(what.job);

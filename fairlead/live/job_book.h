@@ -37,7 +37,7 @@ class JobBook : public RecordSink {
   };
   const Entry& of(JobId job) const { return jobs_[job]; }
   const PresentWaits& waits() const { return waits_; }
-  // Returns the GPU time of the user's finished jobs.
+  // Returns the GPU time of the user's finished jobs, and outside of its jobs.
   GpuTime served(UserId user) const { return served_.has(user) ? served_[user] : GpuTime(); }
   std::int64_t cancelled() const { return cancelled_; }
   const Dues& dues() const { return dues_; }

@@ -18,6 +18,10 @@ void UsageBook::on(const Record& record) {
   std::visit(
       Overloaded{
           [&](const record::Place& what) { place(what); },
+          [&](const record::Charged& what) {
+            const GpuTypeId type = tables_.cluster.node_type[what.node];
+            hours_[now_.ms / kHour.ms][{what.user, ModelId(), type, true}] += what.attained;
+          },
           [&](const OneOf<record::Stop, record::Evicted, record::StartFailed, record::Finished,
                           record::Failed, record::Cancelled> auto& what) { end(what.job); },
           [](const auto&) {},
@@ -44,7 +48,7 @@ void UsageBook::add(Hours& hours, JobId job, const Run& run, Time until) const {
     const std::int64_t hour = from.ms / kHour.ms;
     const Time to = std::min(until, begin_of(hour + 1));
     for (const auto& [type, gpus] : run.gpus) {
-      GpuTime& time = hours[hour][{tables_.jobs.user[job], tables_.jobs.model[job], type}];
+      GpuTime& time = hours[hour][{tables_.jobs.user[job], tables_.jobs.model[job], type, false}];
       time = time + occupancy(to - from, gpus);
     }
     from = to;

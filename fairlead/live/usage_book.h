@@ -1,4 +1,5 @@
-// The GPU time of users, models and GPU types, by hour, for questions about the past.
+// The GPU time of users, models and GPU types, by hour, for questions about the past. Time that users took outside of
+// their jobs counts in the hour of its record, and apart.
 #pragma once
 
 #include "fairlead/engine/tables.h"
@@ -23,10 +24,11 @@ class UsageBook : public RecordSink {
     UserId user;
     ModelId model;  // none: the job has no model
     GpuTypeId type;
+    bool is_foreign = false;  // taken outside of the user's jobs
     friend auto operator<=>(const Of&, const Of&) = default;
   };
   using Times = std::map<Of, GpuTime>;
-  // Returns the GPU time that runs had from `from` to `now`. The book has whole hours: of the hour of `from`, it counts the
+  // Returns the GPU time that users had from `from` to `now`. The book has whole hours: of the hour of `from`, it counts the
   // part after `from` in proportion to the time. O((hours + running jobs) log).
   Times between(Time from, Time now) const;
 

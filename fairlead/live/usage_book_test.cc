@@ -27,9 +27,10 @@ struct Told {
     on(minute, record::Place{.job = job, .gang = slices, .gpu_masks = masks});
   }
   // Returns the GPU-minutes of a user on a type.
-  std::int64_t minutes(UserId user, std::size_t type, int from, int now) const {
+  std::int64_t minutes(UserId user, std::size_t type, int from, int now,
+                       bool is_foreign = false) const {
     const auto times = book.between(Time{} + seconds(60 * from), Time{} + seconds(60 * now));
-    const auto found = times.find({user, ModelId(), GpuTypeId(type)});
+    const auto found = times.find({user, ModelId(), GpuTypeId(type), is_foreign});
     return found == times.end() ? 0 : static_cast<std::int64_t>(found->second.gpu_ms / 60'000);
   }
 
@@ -81,6 +82,17 @@ TEST(UsageBook, UsersAndTypesAreApart) {
   EXPECT_EQ(told.minutes(kAnn, 1, 0, 60), 60);
   EXPECT_EQ(told.minutes(kBob, 1, 0, 60), 20);
   EXPECT_EQ(told.minutes(kBob, 0, 0, 60), 0);
+}
+
+TEST(UsageBook, TimeTakenOutsideOfJobsCountsApart) {
+  Told told;
+  told.arrive(0, JobId(0), kAnn);
+  told.place(0, JobId(0), 0);
+  told.on(10, record::Charged{kAnn, NodeId(1), {600'000}});
+  told.on(100, record::Charged{kBob, NodeId(0), {300'000}});
+  EXPECT_EQ(told.minutes(kAnn, 0, 0, 60), 120);
+  EXPECT_EQ(told.minutes(kAnn, 1, 0, 60, true), 10);
+  EXPECT_EQ(told.minutes(kBob, 0, 60, 120, true), 5) << "without any job";
 }
 
 }  // namespace

@@ -115,10 +115,13 @@ struct Views::Gpus {
   IdVector<NodeId, std::uint64_t> stopping;
 };
 
-std::string foreign_remark(const GpuProcess& process, Time ends, Time now) {
+std::string foreign_remark(const BackendFacts& backend, const GpuProcess& process, Time now) {
   const JobId job = process.task.job;
   std::string text = job.is_none() ? "is not a Fairlead job"
                                    : fmt::format("is of job {}, which has other GPUs", job.row());
+  if (const std::string_view user = backend.charged_user(process); !user.empty())
+    return fmt::format("{}, and {} is charged for the GPU", text, user);
+  const Time ends = backend.end_of(process);
   if (ends == Time::never()) return text;
   text += ends > now ? fmt::format(", and is ended in {}", span_text((ends - now).ms))
                      : ", and was asked to end";
@@ -145,7 +148,7 @@ json Views::foreign_on(std::uint32_t gpu, Time now) const {
                     {"name", process.name},
                     {"user", process.user},
                     {"job", job.is_none() ? json(nullptr) : json(job.row())},
-                    {"remark", foreign_remark(process, backend.end_of(process), now)}});
+                    {"remark", foreign_remark(backend, process, now)}});
   }
   return list;
 }
@@ -322,6 +325,7 @@ json usage_json(const Tables& tables, const UsageBook::Times& times) {
     list.push_back({{"user", tables.users.names[of.user]},
                     {"model", of.model.is_none() ? "" : tables.models[of.model]},
                     {"gpu_type", tables.cluster.type_names[of.type]},
+                    {"foreign", of.is_foreign},
                     {"gpu_s", gpu_seconds(time)}});
   }
   return {{"usage", std::move(list)}};

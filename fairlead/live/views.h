@@ -24,9 +24,9 @@ FirstOnHost first_gpus_on_host(const Cluster& cluster);
 // Returns GPU time by user, model and GPU type (docs/openapi.yaml).
 nlohmann::json usage_json(const Tables& tables, const UsageBook::Times& times);
 
-// Returns why a process on a GPU is foreign, after its name: "is not a Fairlead job, and is ended in 4m 55s". `ends`:
-// BackendFacts::end_of().
-std::string foreign_remark(const GpuProcess& process, Time ends, Time now);
+// Returns the cause by which a process of backend.foreign() is foreign, and its effect, after its name: "is not a Fairlead
+// job, and is ended in 4m 55s".
+std::string foreign_remark(const BackendFacts& backend, const GpuProcess& process, Time now);
 
 // Returns "4 V100 GPUs are reserved for ann (reservation 3), for 2h 5m more". `unix_ms`: the present.
 std::string reservation_text(const BackendFacts::Reservation& one, std::int64_t unix_ms);

@@ -253,7 +253,7 @@ class Why {
       if (!can_use(tables_, job_, node)) continue;
       lines_.push_back(fmt::format("GPU {}: {} of {} (pid {}) {}.", process.gpu, process.name,
                                    process.user, process.pid,
-                                   foreign_remark(process, views_.backend.end_of(process), now_)));
+                                   foreign_remark(views_.backend, process, now_)));
     }
   }
 

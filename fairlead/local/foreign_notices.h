@@ -16,6 +16,13 @@
 
 namespace fairlead {
 
+// The effect on foreign processes, beside their names in the answers of the daemon.
+enum class OnForeign : std::uint8_t {
+  kNothing,
+  kEnd,     // they are ended after a notice
+  kCharge,  // their users are charged for the GPU time (local/foreign_charges.h)
+};
+
 class ForeignNotices {
  public:
   // Gives notices to new processes, and ends those whose time is over. `foreign`: all foreign processes in the driver's

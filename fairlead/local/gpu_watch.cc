@@ -17,14 +17,14 @@ constexpr Duration kGpuLook = seconds(5);
 }  // namespace
 
 GpuWatch::GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox,
-                   IsGiven is_given, bool ends_foreign)
+                   IsGiven is_given, OnForeign on_foreign)
     : io_(io),
       tables_(tables),
       machine_(machine),
       inbox_(inbox),
       first_(first_gpus(machine.cluster)),
       is_given_(std::move(is_given)),
-      ends_foreign_(ends_foreign) {
+      on_foreign_(on_foreign) {
   const auto text = io_.read(kGpuFile);
   if (!text) return;
   // A file that cannot be read closes nothing; names that are needed were checked before (local/same_gpus.h).
@@ -45,8 +45,47 @@ void GpuWatch::look(Time now) {
   std::erase_if(look_.processes, [&](const GpuProcess& one) {
     return !one.task.job.is_none() && is_given_(one.task, one.gpu);
   });
-  if (ends_foreign_) notices_.update(io_, look_.processes, machine_.not_served, now);
+  if (on_foreign_ == OnForeign::kEnd)
+    notices_.update(io_, look_.processes, machine_.not_served, now);
+  if (on_foreign_ == OnForeign::kCharge) charge(now);
   settle();
+}
+
+void GpuWatch::charge(Time now) {
+  ForeignCharges::Found found;
+  for (const GpuProcess& process : look_.processes) {
+    const std::string_view user = charged_user(process);
+    if (user.empty()) continue;
+    const NodeId node = node_of(first_, process.gpu);
+    found[{std::string(user), node}] |= std::uint64_t{1} << (process.gpu - first_[node]);
+  }
+  for (const ForeignCharges::Charge& charge : charges_.look(found, now)) {
+    inbox_.add({.kind = EventKind::kCharged,
+                .node = charge.node,
+                .user = inbox_.user_of(charge.user, tables_.users),
+                .attained = charge.attained});
+  }
+}
+
+std::string_view GpuWatch::charged_user(const GpuProcess& process) const {
+  if (on_foreign_ != OnForeign::kCharge || machine_.not_served.contains(process.gpu)) return {};
+  const JobId job = process.task.job;
+  const bool is_of_job = !job.is_none() && tables_.jobs.has(job);
+  if (!is_of_job && process.is_root) return {};
+  const std::string_view user =
+      is_of_job ? std::string_view(tables_.users.names[tables_.jobs.user[job]]) : process.user;
+  return has_gpu(user, process.gpu) ? std::string_view() : user;
+}
+
+// Returns whether a running job of the user has the GPU.
+bool GpuWatch::has_gpu(std::string_view user, std::uint32_t gpu) const {
+  const Jobs& jobs = tables_.jobs;
+  return std::ranges::any_of(tables_.running.members(), [&](JobId job) {
+    if (tables_.users.names[jobs.user[job]] != user) return false;
+    const auto gpus =
+        machine_gpus(first_, jobs.last_gang(job), jobs.gangs.gpu_masks(jobs.last[job]));
+    return std::ranges::find(gpus, gpu) != gpus.end();
+  });
 }
 
 void GpuWatch::on_time(Time now) {

@@ -13,6 +13,7 @@
 #include "fairlead/engine/inbox.h"
 #include "fairlead/engine/tables.h"
 #include "fairlead/io/io.h"
+#include "fairlead/local/foreign_charges.h"
 #include "fairlead/local/foreign_notices.h"
 #include "fairlead/local/gpu_blame.h"
 #include "fairlead/local/gpu_file.h"
@@ -34,9 +35,9 @@ class GpuWatch {
   // Returns whether a task has the GPU; true if its GPUs are not known.
   using IsGiven = std::function<bool(TaskId task, std::uint32_t gpu)>;
 
-  // Reads the file. `ends_foreign`: foreign processes are ended. REQUIRES: the arguments outlive this.
+  // Reads the file. REQUIRES: the arguments outlive this.
   GpuWatch(Io& io, const Tables& tables, const Machine& machine, Inbox& inbox, IsGiven is_given,
-           bool ends_foreign);
+           OnForeign on_foreign);
 
   // Asks the driver, and reports changes to the engine.
   void look(Time now);
@@ -52,6 +53,9 @@ class GpuWatch {
   // Returns the processes on GPUs that belong to no task, or to a task that was not given the GPU.
   std::span<const GpuProcess> foreign() const { return look_.processes; }
   const ForeignNotices& notices() const { return notices_; }
+  // Returns the user that is charged for a foreign process: of its job, otherwise of its account. Empty: none. Root is
+  // charged for no process without a job, and no user for a GPU that a running job of its own has, or that is not served.
+  std::string_view charged_user(const GpuProcess& process) const;
 
   // Returns whether a job may start on these GPUs.
   bool are_usable(std::span<const std::uint32_t> gpus) const;
@@ -84,6 +88,8 @@ class GpuWatch {
   void unpin_from_broken();
   std::uint64_t unusable(NodeId node) const;
   std::uint64_t mask_of(NodeId node, const auto& gpus) const;
+  bool has_gpu(std::string_view user, std::uint32_t gpu) const;
+  void charge(Time now);
   void settle();
   // Writes the file if it has changed.
   Status keep();
@@ -97,8 +103,9 @@ class GpuWatch {
   GpuBlame blame_;
   const IsGiven is_given_;
   GpuLook look_;  // only foreign processes are kept
-  const bool ends_foreign_;
+  const OnForeign on_foreign_;
   ForeignNotices notices_;
+  ForeignCharges charges_;
   Time looked_at_ = Time::never();
   Time next_look_;
 };

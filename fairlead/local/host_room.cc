@@ -15,6 +15,13 @@ void HostRoom::add(JobId job, const Need& need) {
   is_due_ = true;
 }
 
+void HostRoom::set_priority(JobId job, Priority priority) {
+  const auto need = needs_.find(job);
+  if (need == needs_.end()) return;
+  need->second.priority = priority;
+  is_due_ = true;
+}
+
 void HostRoom::remove(JobId job) {
   const auto need = needs_.find(job);
   if (need == needs_.end()) return;

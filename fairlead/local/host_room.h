@@ -34,6 +34,7 @@ class HostRoom {
   // Adds a job, until remove().
   void add(JobId job, const Need& need);
   void remove(JobId job);
+  void set_priority(JobId job, Priority priority);
   // Notes that the job has processes, and that they have ended.
   void come(JobId job);
   void leave(JobId job);

@@ -23,7 +23,7 @@ HostRoom::Need host_need(const Submission& what, UserId user, bool has_gpus) {
 
 LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace,
                            Inbox& inbox, StartConditions& conditions, TaskLimits& limits,
-                           std::string hook, bool ends_foreign)
+                           std::string hook, OnForeign on_foreign)
     : io_(io),
       tables_(tables),
       inbox_(inbox),
@@ -38,7 +38,7 @@ LocalBackend::LocalBackend(Io& io, const Tables& tables, const Machine& machine,
             if (task == nullptr || task->id != id) return true;
             return std::ranges::find(task->gpus, gpu) != task->gpus.end();
           },
-          ends_foreign),
+          on_foreign),
       room_{GpuRoom(tables, machine.cluster), HostRoom(tables, machine.host)},
       reservations_(io, tables, machine.cluster, jobs_, conditions, inbox, limits),
       ends_(tables, jobs_, gpus_, inbox),
@@ -61,6 +61,12 @@ void LocalBackend::add_new(const JobSpec& asked, Submission submission, Connecti
             host_need(made.what, asked.user, asked.gpus > 0));
   conditions_.add_new(asked, made.what);
   reservations_.on_new_job(made.what);
+}
+
+Status LocalBackend::set_priority(JobId job, Priority priority) {
+  FL_TRY(conditions_.set_priority(job, priority));
+  room_.host.set_priority(job, priority);
+  return {};
 }
 
 void LocalBackend::on(const Record& record) {

@@ -41,16 +41,19 @@ namespace fairlead {
 class LocalBackend : public RecordSink {
  public:
   // `grace`: from SIGTERM to SIGKILL. `limits`: of the engine's world, for reservations. `hook`: the folder of the hook for the jobs' Python processes (python/hook);
-  // empty: they start without it. `ends_foreign`: of GpuWatch. The arguments must outlive the backend.
+  // empty: they start without it. `on_foreign`: of GpuWatch. The arguments must outlive the backend.
   LocalBackend(Io& io, const Tables& tables, const Machine& machine, Duration grace, Inbox& inbox,
                StartConditions& conditions, TaskLimits& limits, std::string hook = {},
-               bool ends_foreign = false);
+               OnForeign on_foreign = OnForeign::kNothing);
 
   // Adds a job from before the daemon's start, with the number of its tasks that were started. A job that is done may
   // have processes.
   void add(JobId job, Submission submission, std::uint32_t starts);
   // Adds a new job of a client whose connection is open as long as its terminal.
   void add_new(const JobSpec& asked, Submission submission, ConnectionId client);
+
+  // Changes the priority of a job. Error: the disk takes no more, and nothing was changed. REQUIRES: the job is here.
+  Status set_priority(JobId job, Priority priority);
 
   // Notes which jobs are done, held or released.
   void on(const Record& record) override;

@@ -156,7 +156,8 @@ Result<ReservationBook::Added> ReservationBook::add(const Asked& asked) {
       if (one.to_ms > asked.from_ms) ends.push_back(one.to_ms);
     }
     std::ranges::sort(ends);
-    for (const std::int64_t from_ms : ends) {
+    for (const std::int64_t end_ms : ends) {
+      const std::int64_t from_ms = (end_ms + 59'999) / 60'000 * 60'000;
       Asked later = asked;
       later.from_ms = from_ms;
       later.to_ms = from_ms + (asked.to_ms - asked.from_ms);

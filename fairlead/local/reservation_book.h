@@ -56,9 +56,10 @@ class ReservationBook {
     std::int64_t to_ms = 0;
   };
   struct Added {
-    std::uint32_t id = 0;           // 0: there is no room, and nothing was changed
-    std::uint32_t free_gpus = 0;    // without room: GPUs of the type that are free all the time
-    std::int64_t free_from_ms = 0;  // without room: the first time from which the request fits
+    std::uint32_t id = 0;         // 0: there is no room, and nothing was changed
+    std::uint32_t free_gpus = 0;  // without room: GPUs of the type that are free all the time
+    // Without room: the first whole minute from which the request fits, because people write times in minutes.
+    std::int64_t free_from_ms = 0;
   };
   // Adds a reservation, on one node if one has room. Errors: the disk takes no more (Error::Kind::kRun); the book is full.
   // O(reservations^2 x nodes). REQUIRES: asked.from_ms < asked.to_ms; the type has asked.gpus GPUs.

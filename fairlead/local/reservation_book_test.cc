@@ -41,17 +41,31 @@ TEST(ReservationBook, GpusAreOfTheTypeAndOfOneNodeIfItHasRoom) {
   EXPECT_EQ(book.book.all().back().gpus, (Gpus{{NodeId(0), 1}, {NodeId(1), 2}}));
 }
 
+constexpr std::int64_t kMinute = 60'000;
+
 TEST(ReservationBook, ARefusalNamesTheFirstTimeWithRoom) {
   Book book("4xV100");
-  book.add(3, 100, 200);
-  book.add(2, 200, 300);
-  book.add(4, 310, 400);
-  const auto refused = book.add(2, 150, 250);
+  const auto add = [&](std::uint32_t gpus, int from_min, int to_min) {
+    return book.add(gpus, from_min * kMinute, to_min * kMinute);
+  };
+  add(3, 100, 200);
+  add(2, 200, 300);
+  add(4, 310, 400);
+  const auto refused = add(2, 150, 250);
   EXPECT_EQ(refused.id, 0U);
   EXPECT_EQ(refused.free_gpus, 1U);
-  EXPECT_EQ(refused.free_from_ms, 200) << "until 300";
-  EXPECT_EQ(book.add(3, 150, 250).free_from_ms, 400);
-  EXPECT_EQ(book.add(1, 150, 250).id, 4U) << "a refusal takes no number";
+  EXPECT_EQ(refused.free_from_ms, 200 * kMinute) << "until 300";
+  EXPECT_EQ(add(3, 150, 250).free_from_ms, 400 * kMinute);
+  EXPECT_EQ(add(1, 150, 250).id, 4U) << "a refusal takes no number";
+}
+
+TEST(ReservationBook, ARefusalNamesAMinuteFromWhichTheRequestFits) {
+  Book book("4xV100");
+  book.add(4, 0, 10 * kMinute + 20'000);
+  book.add(4, 40 * kMinute + 20'000, 50 * kMinute + 1);
+  EXPECT_EQ(book.add(1, 0, 30 * kMinute).free_from_ms, 51 * kMinute)
+      << "30 minutes are free from 10:20 on, and less from 11:00 on";
+  EXPECT_EQ(book.add(1, 0, 29 * kMinute).free_from_ms, 11 * kMinute);
 }
 
 TEST(ReservationBook, IsTheFile) {
@@ -86,22 +100,34 @@ TEST(ReservationBook, AnotherFileIsAnError) {
   }
 }
 
-// At no time are more GPUs reserved than a node has, and a refused request fits at no earlier time.
+// At no time are more GPUs reserved than a node has. A refused request fits from the named minute on, and from no earlier one.
 TEST(ReservationBook, RandomRequestsFitTogether) {
+  constexpr std::int64_t kStep = 20'000;
   Rng random(7);
-  for (int world = 0; world < 50; ++world) {
+  for (int world = 0; world < 15; ++world) {
     Book book("5xV100", 3);
     for (int i = 0; i < 60; ++i) {
       const std::uint32_t gpus = 1 + static_cast<std::uint32_t>(random.below(5));
-      const auto from = static_cast<std::int64_t>(random.below(100));
-      const auto length = static_cast<std::int64_t>(1 + random.below(30));
-      const auto added = book.book.add(
-          {.type = GpuTypeId(0), .gpus = gpus, .from_ms = from, .to_ms = from + length});
+      const auto from = kStep * static_cast<std::int64_t>(random.below(100));
+      const auto length = kStep * static_cast<std::int64_t>(1 + random.below(30));
+      const auto ask = [&](std::int64_t from_ms) {
+        return book.book.add(
+            {.type = GpuTypeId(0), .gpus = gpus, .from_ms = from_ms, .to_ms = from_ms + length});
+      };
+      const auto added = ask(from);
       if (!added || added->id > 0) continue;
-      ASSERT_GT(added->free_from_ms, from);
       ASSERT_LT(added->free_gpus, gpus);
+      ASSERT_EQ(added->free_from_ms % kMinute, 0);
+      for (std::int64_t at = from / kMinute * kMinute + kMinute; at < added->free_from_ms;
+           at += kMinute) {
+        const auto earlier = ask(at);
+        ASSERT_TRUE(!earlier || earlier->id == 0) << at;
+      }
+      const auto later = ask(added->free_from_ms);
+      ASSERT_TRUE(later && later->id > 0);
+      ASSERT_TRUE(book.book.cancel(later->id));
     }
-    for (std::int64_t t = 0; t < 130; ++t) {
+    for (std::int64_t t = 0; t < 130 * kStep; t += kStep) {
       Gpus sum;
       std::size_t at_once = 0;
       for (const Reservation& one : book.book.all()) {

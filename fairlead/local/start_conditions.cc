@@ -165,6 +165,25 @@ Status StartConditions::set_held(JobId job, bool is_held) {
   return status;
 }
 
+Status StartConditions::set_priority(JobId job, Priority priority) {
+  const Entry& entry = jobs_.at(job);
+  Submission& what = *entry.what;
+  const Priority before = std::exchange(what.priority, priority);
+  if (before == priority) return {};
+  if (Status status = io_.write(submission_file(job), submission_text(what)); !status) {
+    what.priority = before;
+    return status;
+  }
+  User& user = users_.at(entry.user);
+  user.jobs.erase({before, job});
+  user.jobs.emplace(priority, job);
+  urgent_.erase(job);
+  if (priority == Priority::kUrgent && entry.gpus > 0) urgent_.insert(job);
+  users_due_.insert(entry.user);
+  urgent_due_ = true;
+  return {};
+}
+
 void StartConditions::set_has_room(JobId job, Room where, bool has_room, JobId by) {
   if (!jobs_.contains(job)) return;
   const std::pair key(job, where);

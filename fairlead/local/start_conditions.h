@@ -54,6 +54,8 @@ class StartConditions : public RecordSink {
   // Holds a job, or ends this; a release also ends the pause after a failed start. The next batch has the effect. Error: the
   // disk takes no more, and nothing was changed. REQUIRES: the job was added.
   Status set_held(JobId job, bool is_held);
+  // Changes the priority of a job. The next update() has the effect. Error: the same. REQUIRES: the job was added.
+  Status set_priority(JobId job, Priority priority);
   // The room that a job needs: memory of each GPU, memory of the machine, processors for a job without GPUs, or GPUs that
   // are not reserved.
   enum class Room : std::uint8_t { kGpus, kHost, kProcessors, kReserved };

@@ -9,7 +9,7 @@ std::string_view event_name(EventKind kind) {
       "finished", "failed",       "stopped",   "stop failed", "cancelled",  "held",
       "evicted",  "start failed", "cordoned",  "GPUs down",   "uncordoned", "GPUs up",
       "started",  "progress",     "reported",  "tickets",     "released",   "arrived",
-      "woke",     "pinned",       "forgotten", "room up",     "profiled"};
+      "woke",     "pinned",       "forgotten", "room up",     "profiled",   "charged"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

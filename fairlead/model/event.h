@@ -35,8 +35,9 @@ enum class EventKind : std::uint8_t {
   kForgotten,  // a user asks to forget the measured speeds of a model
   kRoomUp,  // a node offers tasks more of a resource other than GPUs (Jobs::limits); policies get kGpusUp
   kProfiled,  // the profile of a job was seen
+  kCharged,   // a user's processes took GPU time outside of the user's jobs
 };
-constexpr std::size_t kEventKinds = 23;
+constexpr std::size_t kEventKinds = 24;
 std::string_view event_name(EventKind kind);  // "start failed"
 
 // Policies get all kinds except those for the engine alone: kStopped, kStopFailed, kHeld, kStartFailed, kCordoned,
@@ -91,9 +92,9 @@ struct Event {
   EventKind kind;
   JobId job;                      // for job events
   RunId run = 0;                  // for events about one run of a job
-  NodeId node;                    // for node events
+  NodeId node;                    // for node events and kCharged
   std::uint64_t gpus = kAllGpus;  // for kGpusDown, kGpusUp: bit i for GPU i of the node
-  UserId user;                    // for kTickets and kForgotten
+  UserId user;                    // for kTickets, kForgotten and kCharged
   std::int64_t tickets = 0;       // for kTickets
   Rate rate;                      // for kProgress: the new rate
   Duration left;                  // for kReported: running time on the job's reference gang
@@ -102,6 +103,7 @@ struct Event {
   bool is_pinned = false;         // for kPinned
   std::string_view model{};       // for kForgotten
   JobProfile profile{};           // for kProfiled
+  GpuTime attained{};             // for kCharged, up to the time of the event
   // For kFailed, kCancelled, kStopFailed, kStartFailed and kCordoned; may be empty.
   std::string_view reason;
 };

@@ -58,7 +58,7 @@ void WorldRecorder::on(const Record& record) {
             not_exact(t, "users or limits hold jobs");
           },
           [&](const OneOf<record::Cancelled, record::Cordoned, record::Closed, record::Uncordoned,
-                          record::Tickets, record::Forgotten> auto&) {
+                          record::Tickets, record::Forgotten, record::Charged> auto&) {
             not_exact(t, "users and operators take part");
           },
           [&](const record::Failed&) { not_exact(t, "a job fails"); },

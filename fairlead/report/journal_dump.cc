@@ -14,12 +14,12 @@ namespace {
 
 // By the number of the kind.
 constexpr std::array<std::string_view, std::variant_size_v<Record::What>> kKinds = {
-    "run",         "user",      "node",         "arrived",   "rejected",    "finished",
-    "failed",      "cancelled", "evicted",      "gpus_down", "gpus_up",     "stop",
-    "place",       "speed",     "note",         "end",       "unsubmitted", "stopped",
-    "stop_failed", "started",   "start_failed", "held",      "released",    "cordoned",
-    "uncordoned",  "tickets",   "ignored",      "skipped",   "snapshot",    "closed",
-    "reported",    "carried",   "group",        "pinned",    "forgotten",   "profiled"};
+    "run",       "user",     "node",        "arrived",    "rejected",    "finished", "failed",
+    "cancelled", "evicted",  "gpus_down",   "gpus_up",    "stop",        "place",    "speed",
+    "note",      "end",      "unsubmitted", "stopped",    "stop_failed", "started",  "start_failed",
+    "held",      "released", "cordoned",    "uncordoned", "tickets",     "ignored",  "skipped",
+    "snapshot",  "closed",   "reported",    "carried",    "group",       "pinned",   "forgotten",
+    "profiled",  "charged"};
 
 constexpr std::array<std::string_view, 67> kColumns = {"t_ms",
                                                        "kind",

@@ -42,6 +42,7 @@ void tell(RecordSink& sink) {
   sink.on({{600}, record::Pinned{JobId(0), true}});
   sink.on({{600}, record::Forgotten{UserId(0), "VAE"}});
   sink.on({{600}, record::Profiled{JobId(0), {900, 800, 700, 8, 32, 4000}}});
+  sink.on({{600}, record::Charged{UserId(0), NodeId(1), {60'000}}});
   sink.on({{600}, record::Group{GroupId(0), "vision", 3, 16}});
   sink.on({{600}, record::User{UserId(1), "cat", 2, GroupId(0)}});
   sink.on({{600}, record::Uncordoned{NodeId(1)}});

@@ -217,7 +217,8 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
     until_end_.emplace(job, Due{connection, request.keep_alive});
     return std::nullopt;
   }
-  const bool is_known = verb == "/cancel" || verb == "/hold" || verb == "/release";
+  const bool is_known =
+      verb == "/cancel" || verb == "/hold" || verb == "/release" || verb == "/priority";
   if (request.method != "POST" || !is_known) {
     return error_answer(404, fmt::format("no such thing: {}", request.path));
   }
@@ -227,6 +228,7 @@ std::optional<Api::Answer> Api::answer_job(ConnectionId connection, const Peer& 
   if (!tables_.jobs.is_here(job)) {
     return error_answer(409, fmt::format("job {} is done", job.row()));
   }
+  if (verb == "/priority") return set_priority(connection, peer, request, job);
   if (verb != "/cancel") return hold(connection, request, job, verb == "/hold");
   inbox_.add({.kind = EventKind::kCancelled,
               .job = job,
@@ -241,6 +243,21 @@ std::optional<Api::Answer> Api::hold(ConnectionId connection, const HttpMessage&
   if (!is_held && !backend_.jobs().submission(job)->is_held && !condition.empty())
     return error_answer(409, fmt::format("job {} is not held: it starts {}", job.row(), condition));
   if (const Status status = conditions_.set_held(job, is_held); !status)
+    return error_answer(503, status.error().message);
+  defer(connection, request);
+  return std::nullopt;
+}
+
+std::optional<Api::Answer> Api::set_priority(ConnectionId connection, const Peer& peer,
+                                             const HttpMessage& request, JobId job) {
+  const json body = json::parse(request.body, nullptr, false);
+  const bool is_text =
+      body.is_object() && body.contains("priority") && body["priority"].is_string();
+  const auto priority = priority_named(is_text ? body["priority"].get<std::string>() : "");
+  if (!priority) return error_answer(400, "priority must be low, normal, high or urgent");
+  if (*priority == Priority::kUrgent && !peer.is_admin)
+    return error_answer(403, "priority: only administrators may make a job urgent");
+  if (const Status status = backend_.set_priority(job, *priority); !status)
     return error_answer(503, status.error().message);
   defer(connection, request);
   return std::nullopt;

@@ -90,6 +90,8 @@ class Api {
   Status store(JobId first, std::span<const JobRequest> jobs);
   std::optional<Answer> hold(ConnectionId connection, const HttpMessage& request, JobId job,
                              bool is_held);
+  std::optional<Answer> set_priority(ConnectionId connection, const Peer& peer,
+                                     const HttpMessage& request, JobId job);
   void defer(ConnectionId connection, const HttpMessage& request) {
     defer(connection, request, {});
   }

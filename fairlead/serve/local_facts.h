@@ -22,6 +22,9 @@ class LocalFacts : public BackendFacts {
   Time end_of(const GpuProcess& foreign) const override {
     return backend_.gpus().notices().end_of(foreign);
   }
+  std::string_view charged_user(const GpuProcess& foreign) const override {
+    return backend_.gpus().charged_user(foreign);
+  }
   std::vector<Outage> outages(Time now) const override;
   std::uint32_t gpus_max(std::string_view user) const override;
   std::vector<Group> groups() const override;

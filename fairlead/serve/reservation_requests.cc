@@ -75,14 +75,12 @@ JsonAnswer add(Reservations& reservations, const Cluster& cluster, const HttpMes
   if (!added)
     return error_answer(added.error().kind == Error::Kind::kRun ? 503 : 409, added.error().message);
   if (added->id > 0) return {201, {{"id", added->id}}};
-  // The next minute, because people write times in minutes.
-  const std::int64_t free_from_ms = (added->free_from_ms + 59'999) / 60'000 * 60'000;
   JsonAnswer refusal = error_answer(
       409, fmt::format("{} of {} {} GPUs are free all that time; {} are free for {} from {} UTC on",
                        added->free_gpus, asked->gpus, cluster.type_names[asked->type], asked->gpus,
-                       span_text(asked->to_ms - asked->from_ms), date_text(free_from_ms)));
+                       span_text(asked->to_ms - asked->from_ms), date_text(added->free_from_ms)));
   refusal.body["free_gpus"] = added->free_gpus;
-  refusal.body["free_from_unix_ms"] = free_from_ms;
+  refusal.body["free_from_unix_ms"] = added->free_from_ms;
   return refusal;
 }
 

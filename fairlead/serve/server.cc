@@ -244,7 +244,7 @@ class LiveServer : public Server {
     conditions_.emplace(io_, tables, inbox_);
     FL_TRY(conditions_->load());
     backend_.emplace(io_, tables, options_.machine, options_.grace, inbox_, *conditions_,
-                     world_.limits(), options_.hook, options_.ends_foreign);
+                     world_.limits(), options_.hook, options_.on_foreign);
     FL_TRY(backend_->reservations().load());
     facts_.emplace(io_, tables, *backend_, *conditions_);
     world_.set_backend(*backend_);

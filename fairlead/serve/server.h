@@ -7,6 +7,7 @@
 
 #include "fairlead/base/result.h"
 #include "fairlead/io/io.h"
+#include "fairlead/local/foreign_notices.h"
 #include "fairlead/local/machine.h"
 
 #include <cstdint>
@@ -42,8 +43,8 @@ struct ServeOptions {
   std::string notify{};
   // The machine's name in them.
   std::string host{};
-  // Foreign processes on GPUs are ended after a notice (local/foreign_notices.h).
-  bool ends_foreign = false;
+  // The effect on foreign processes on GPUs (local/foreign_notices.h).
+  OnForeign on_foreign = OnForeign::kNothing;
 };
 
 class Server {

@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
+#include <string>
+#include <string_view>
+
 namespace fairlead {
 namespace {
 
@@ -83,7 +87,7 @@ TEST(Server, AJobOfAnEarlierDaemonIsComparedWithItsGpus) {
 
 TEST(Server, AForeignProcessIsEndedAfterANoticeIfTheAdministratorWantsIt) {
   GpuDaemon daemon(3, "fifo", "3xV100");
-  daemon.ends_foreign = true;
+  daemon.on_foreign = OnForeign::kEnd;
   daemon.fail(Outage::kDaemon);
   daemon.io.machine().add_foreign(0, Time{} + seconds(5000));
   daemon.io.machine().add_foreign(1, Time{} + seconds(5000), {}, true);
@@ -99,6 +103,93 @@ TEST(Server, AForeignProcessIsEndedAfterANoticeIfTheAdministratorWantsIt) {
   EXPECT_EQ(daemon.io.machine().end_requests(), 2) << "one SIGTERM for each";
   daemon.run_to(350);
   EXPECT_EQ(gpu(daemon, 1)["state"], "idle") << "SIGKILL";
+}
+
+json usage(SimDaemon& daemon) {
+  return json::parse(daemon.ask("GET", "/v1/usage?last_s=100000").body)["usage"];
+}
+
+// Returns the GPU-seconds that a user took outside of its jobs.
+double foreign_s(SimDaemon& daemon, std::string_view user) {
+  double sum = 0;
+  for (const json& use : usage(daemon)) {
+    if (use["user"] == user && use["foreign"] == true) sum += use["gpu_s"].get<double>();
+  }
+  return sum;
+}
+
+TEST(Server, TheUserOfAForeignProcessIsChargedIfTheAdministratorWantsIt) {
+  GpuDaemon daemon(2, "fifo");
+  daemon.io.machine().add_foreign(1, Time{} + seconds(100));
+  daemon.run_to(50);
+  EXPECT_EQ(usage(daemon), json::array()) << "by default no user is";
+  daemon.on_foreign = OnForeign::kCharge;
+  daemon.fail(Outage::kDaemon);
+  daemon.io.machine().add_foreign(1, Time{} + seconds(200));
+  daemon.run_to(60);
+  EXPECT_EQ(gpu(daemon, 1)["foreign"][0]["remark"],
+            "is not a Fairlead job, and user9 is charged for the GPU");
+  daemon.run_to(300);
+  EXPECT_NEAR(foreign_s(daemon, "user9"), 150, 5) << "one GPU, whatever the number of processes";
+  const json users = json::parse(daemon.ask("GET", "/v1/users").body)["users"];
+  ASSERT_EQ(users.size(), 1U) << "user9 has never submitted a job";
+  EXPECT_EQ(users[0]["name"], "user9");
+  EXPECT_NEAR(users[0]["gpu_s"].get<double>(), 150, 5);
+  const json before = usage(daemon);
+  for (const Outage outage : {Outage::kDaemon, Outage::kPower}) {
+    daemon.fail(outage);
+    EXPECT_EQ(usage(daemon), before);
+  }
+}
+
+TEST(Server, AJobsProcessOnOtherGpusIsChargedToItsUser) {
+  GpuDaemon daemon(3, "fifo", "1xV100:3");
+  daemon.on_foreign = OnForeign::kCharge;
+  daemon.fail(Outage::kDaemon);
+  const std::size_t cheat = daemon.submit({"work", "600000"});
+  daemon.submit({"work", "600000"});
+  daemon.run_to(5);
+  TaskId task;
+  for (const TaskStatus& status : daemon.io.tasks()) {
+    if (status.id.job.row() == cheat) task = status.id;
+  }
+  // On its own GPU, on another one of its user, and on a third.
+  for (const std::uint32_t gpu : {0U, 1U, 2U})
+    daemon.io.machine().add_foreign(gpu, Time{} + seconds(105), task);
+  daemon.run_to(50);
+  EXPECT_EQ(gpu(daemon, 2)["foreign"][0]["remark"],
+            fmt::format("is of job {}, which has other GPUs, and user1000 is charged for the GPU",
+                        cheat));
+  daemon.run_to(200);
+  EXPECT_NEAR(foreign_s(daemon, "user1000"), 100, 5);
+}
+
+// Two users always want both GPUs, and bob also takes one of them outside of his jobs.
+TEST(Server, WhoTakesAGpuOutsideOfJobsGainsNothing) {
+  for (const char* policy :
+       {"fairlead", "fairlead:resident=true", "gandiva-fair:quantum_s=60", "gang-stride", "stride",
+        "slurm:priority_weight_fairshare=1000,priority_weight_age=0"}) {
+    std::map<OnForeign, double> shares;
+    for (const OnForeign on_foreign : {OnForeign::kNothing, OnForeign::kCharge}) {
+      GpuDaemon daemon(2, policy, "1xV100:2");
+      daemon.on_foreign = on_foreign;
+      daemon.fail(Outage::kDaemon);
+      for (int i = 0; i < 40; ++i) {
+        daemon.submit({"work", "300000"}, 1, kAnn);
+        daemon.submit({"work", "300000"}, 1, kBob);
+      }
+      daemon.io.machine().add_foreign(1, Time{} + seconds(100'000), {}, false, "user1001");
+      daemon.run_to(4000);
+      std::map<std::string, double> gpu_s;
+      for (const json& use : usage(daemon)) {
+        if (use["foreign"] == false)
+          gpu_s[use["user"].get<std::string>()] += use["gpu_s"].get<double>();
+      }
+      shares[on_foreign] = gpu_s["user1001"] / (gpu_s["user1000"] + gpu_s["user1001"]);
+    }
+    EXPECT_NEAR(shares[OnForeign::kNothing], 0.5, 0.1) << policy;
+    EXPECT_LT(shares[OnForeign::kCharge], 0.15) << policy;
+  }
 }
 
 TEST(Server, AJobStaysWhereSomethingElseComesAndNoOtherComesAfterIt) {

@@ -156,6 +156,63 @@ TEST(Priority, OnlyAdministratorsSubmitUrgentJobs) {
   EXPECT_NE(answer.body.find("only administrators may submit urgent jobs"), std::string::npos);
 }
 
+int set_priority(SimDaemon& daemon, std::size_t job, const json& priority,
+                 std::uint32_t uid = kAnn) {
+  return daemon.ask("POST", fmt::format("/v1/jobs/{}/priority", job), {{"priority", priority}}, uid)
+      .status;
+}
+
+TEST(Priority, OfASubmittedJobChanges) {
+  SimDaemon daemon("fifo", "1xV100");
+  const std::size_t first = daemon.submit({"work", "20000"}, 1, kAnn, kHigh);
+  const std::size_t second = daemon.submit({"work", "20000"}, 1, kAnn, kLow);
+  daemon.run_to(5);
+  EXPECT_EQ(daemon.state(first), "running");
+  EXPECT_EQ(set_priority(daemon, first, "low"), 200);
+  EXPECT_EQ(set_priority(daemon, second, "high"), 200);
+  daemon.run_to(8);
+  EXPECT_EQ(daemon.state(first), "held");
+  EXPECT_EQ(daemon.state(second), "running");
+  for (const Outage outage : {Outage::kDaemon, Outage::kPower}) {
+    daemon.fail(outage);
+    EXPECT_EQ(daemon.job(first)["priority"], "low");
+    EXPECT_EQ(daemon.job(second)["priority"], "high");
+    EXPECT_NE(daemon.why(first).find("after job 1, which has a higher priority"), std::string::npos)
+        << daemon.why(first);
+  }
+  // Without other priorities, the first job waits for its turn again.
+  EXPECT_EQ(set_priority(daemon, second, "low"), 200);
+  daemon.run_to(25);
+  EXPECT_NE(daemon.state(first), "held");
+  daemon.run_to(100);
+  EXPECT_EQ(daemon.state(first), "finished");
+  EXPECT_EQ(daemon.state(second), "finished");
+}
+
+TEST(Priority, IsChangedByTheJobsUserAndMadeUrgentByAdministrators) {
+  SimDaemon daemon("fifo", "1xV100");
+  const std::size_t bobs = daemon.submit({"work", "100000"}, 1, kBob);
+  const std::size_t anns = daemon.submit({"work", "10000"}, 1, kAnn);
+  daemon.run_to(5);
+  EXPECT_EQ(set_priority(daemon, anns, "high", kBob), 403);
+  EXPECT_EQ(set_priority(daemon, anns, "urgent"), 403);
+  EXPECT_EQ(set_priority(daemon, anns, "highest"), 400);
+  EXPECT_EQ(set_priority(daemon, anns, 1), 400);
+  EXPECT_EQ(set_priority(daemon, 7, "high"), 404);
+  EXPECT_EQ(daemon.job(anns)["priority"], "normal");
+  EXPECT_EQ(set_priority(daemon, anns, "urgent", kRoot), 200);
+  daemon.run_to(8);
+  EXPECT_EQ(daemon.state(anns), "running");
+  EXPECT_EQ(daemon.state(bobs), "held");
+  EXPECT_EQ(set_priority(daemon, anns, "normal"), 200);
+  daemon.run_to(30);
+  EXPECT_NE(daemon.state(bobs), "held");
+  EXPECT_EQ(daemon.act(anns, "cancel"), daemon.state(anns) == "finished" ? 409 : 200);
+  daemon.run_to(200);
+  EXPECT_EQ(daemon.state(bobs), "finished");
+  EXPECT_EQ(set_priority(daemon, bobs, "high", kBob), 409);
+}
+
 TEST(Priority, OtherJobsTakeIdleGpusBesideAnUrgentOne) {
   SimDaemon daemon("fairlead:resident=true", "4xV100");
   const std::size_t job = daemon.submit({"work", "100000"}, 2, kRoot, {{"priority", "urgent"}});

@@ -40,7 +40,7 @@ class SimDaemon : public SimClients {
                                     .http_token = "secret",
                                     .notify = notify,
                                     .host = "gpu1",
-                                    .ends_foreign = ends_foreign});
+                                    .on_foreign = on_foreign});
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
     server = std::move(*opened);
   }
@@ -131,10 +131,10 @@ class SimDaemon : public SimClients {
   void closed(ConnectionId) override {}
 
   SimIo io{1, {}};
-  HostSize host{};            // size of the machine of the next daemon
-  bool ends_foreign = false;  // the next daemon ends foreign processes
-  Duration keep{};            // option of the next daemon
-  std::string notify{};       // the same
+  HostSize host{};                             // size of the machine of the next daemon
+  OnForeign on_foreign = OnForeign::kNothing;  // option of the next daemon
+  Duration keep{};                             // option of the next daemon
+  std::string notify{};                        // the same
   std::unique_ptr<Server> server;
   std::string raw;  // the bytes that came last
 

@@ -1,13 +1,19 @@
 """Foreign processes on the GPUs, reported by a played driver (fairlead/io/testing_nvml.cc)."""
 
+import json
 import os
 import subprocess
+import time
 import unittest
 
-from harness import LiveTest, Settings, until
+from harness import IS_ROOT, LiveTest, Settings, until
+
+ANN = 65534  # nobody
 
 
-class GpusTest(LiveTest):
+class PlayedDriver(LiveTest):
+    POLICY, FLAGS = "fifo", ()
+
     def setUp(self):
         super().setUp()
         library = Settings.programs / "modules/io/libfl_testing_nvml.so"
@@ -15,7 +21,7 @@ class GpusTest(LiveTest):
             raise unittest.SkipTest(f"{library} is not built")
         if os.stat("/proc/self/ns/pid").st_ino != 0xEFFFFFFC:
             raise unittest.SkipTest("a container, in which the driver's processes are not found")
-        self.live = self.daemon(None, "fifo", start=False)
+        self.live = self.daemon(None, self.POLICY, flags=self.FLAGS, start=False)
         libraries = self.live.base / "lib"
         libraries.mkdir()
         (libraries / "libnvidia-ml.so.1").symlink_to(library)
@@ -34,6 +40,12 @@ class GpusTest(LiveTest):
     def gpu(self, index):
         return self.live.get("/v1/cluster")["nodes"][0]["gpus"][index]
 
+    def fairlead(self, *words):
+        environment = {**os.environ, "FAIRLEAD_SOCKET": str(self.live.folder / "socket")}
+        return subprocess.run([Settings.programs / "fairlead", *words], env=environment, capture_output=True, text=True, check=True).stdout
+
+
+class GpusTest(PlayedDriver):
     def test_a_process_of_no_job_takes_its_gpu_out_until_it_ends(self):
         live = self.live
         other = subprocess.Popen(["sleep", "600"])
@@ -45,10 +57,8 @@ class GpusTest(LiveTest):
         live.await_state(job, "running")
         until(lambda: "GPU-a" in live.output(job), 10)
         more = live.submit(["true"])
-        environment = {**os.environ, "FAIRLEAD_SOCKET": str(live.folder / "socket")}
         for command in (["ps"], ["gpus"], ["why", str(more)]):
-            told = subprocess.run([Settings.programs / "fairlead", *command], env=environment, capture_output=True, text=True, check=True)
-            self.assertIn(f"(pid {other.pid}) is not a Fairlead job", told.stdout, command)
+            self.assertIn(f"(pid {other.pid}) is not a Fairlead job", self.fairlead(*command), command)
         # The job's own process does not count as foreign.
         pid = next(pid for pid, variables in live.processes().items() if variables.get("FAIRLEAD_JOB_ID") == str(job))
         self.say(("GPU-a", pid), ("GPU-b", other.pid))
@@ -62,3 +72,61 @@ class GpusTest(LiveTest):
         self.assertEqual([process["job"] for process in self.gpu(1)["foreign"]], [job])
         live.post(f"/v1/jobs/{job}/cancel")
         self.assert_clean_end(live)
+
+
+@unittest.skipUnless(IS_ROOT, "processes of several users take root")
+class ChargedTest(PlayedDriver):
+    POLICY, FLAGS = "gang-stride:quantum_s=1", ("--foreign", "charge")
+
+    def foreign_s(self, user):
+        return sum(use["gpu_s"] for use in self.live.get("/v1/usage?last_s=100000")["usage"] if use["foreign"] and use["user"] == user)
+
+    def jobs_s(self, user):
+        return sum(use["gpu_s"] for use in self.live.get("/v1/usage?last_s=100000")["usage"] if not use["foreign"] and use["user"] == user)
+
+    def take_for(self, seconds, uid):
+        """Lets a process of the user compute on GPU 1, and returns the GPU-seconds that are charged for it."""
+        before = self.foreign_s("nobody")
+        other = subprocess.Popen(["sleep", "600"], user=uid, group=uid, extra_groups=[])
+        self.addCleanup(other.kill)
+        self.say(("GPU-b", other.pid))
+        until(lambda: self.gpu(1)["foreign"], 20)
+        self.assertEqual(self.gpu(1)["foreign"][0]["remark"], "is not a Fairlead job, and nobody is charged for the GPU")
+        time.sleep(seconds)
+        self.say()
+        other.kill()
+        other.wait()
+        until(lambda: not self.gpu(1)["foreign"], 20)
+        return until(lambda: self.foreign_s("nobody") - before, 20)
+
+    def test_a_user_without_jobs_is_charged_and_a_killed_daemon_forgets_nothing(self):
+        charged = self.take_for(15, ANN)
+        self.assertGreater(charged, 10)
+        self.assertLess(charged, 30)
+        for _ in range(2):
+            self.assertIn("nobody", self.fairlead("users"))
+            usage = self.fairlead("usage", "--since", "1.day")
+            self.assertRegex(usage, r"(?m)^USER +GPU HOURS +SHARE +FOREIGN$")
+            self.assertRegex(usage, r"(?m)^nobody +0\.0[01] +100\.0 % +0\.0[01]$")
+            self.assertEqual(self.foreign_s("nobody"), charged)
+            self.live.kill()
+            self.live.start()
+        self.live.stop()
+        lines = self.fairlead("journal", "dump", str(self.live.folder)).splitlines()
+        records = [record for record in map(json.loads, lines) if record["kind"] == "charged"]
+        self.assertEqual(sum(record["attained_gpu_ms"] for record in records) / 1000, charged)
+
+    def test_shares_count_the_time(self):
+        jobs = [self.live.submit(["sh", "-c", "while :; do sleep 0.05; done"], uid=uid) for uid in (ANN, 0) for _ in range(2)]
+        for job in jobs:
+            self.live.await_state(job, "running")
+        charged = self.take_for(15, ANN)
+        self.assertGreater(charged, 10)
+        began = {user: self.jobs_s(user) for user in ("nobody", "root")}
+        time.sleep(8)  # on both GPUs: less than the time in which root catches up
+        got = {user: self.jobs_s(user) - began[user] for user in began}
+        self.assertGreater(got["root"], 5 * got["nobody"], got)
+        for job in jobs:
+            self.live.post(f"/v1/jobs/{job}/cancel")
+        for job in jobs:
+            self.live.await_end(job)

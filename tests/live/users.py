@@ -6,7 +6,7 @@ import os
 import subprocess
 import unittest
 
-from harness import IS_ROOT, Figures, LiveTest, until
+from harness import IS_ROOT, Figures, LiveTest, Settings, until
 
 ANN, BOB = 65534, 64321  # nobody, and one without an account
 
@@ -44,7 +44,7 @@ class UsersTest(LiveTest):
         for file in ("journal.flj", f"jobs/{job}", "time", "began", "lock", f"tasks/{task.name}/shim"):
             self.assertTrue((self.live.folder / file).exists(), file)
             self.assertFalse(can_read(self.live.folder / file, ANN), file)
-        for verb in ("cancel", "hold", "release"):
+        for verb in ("cancel", "hold", "release", "priority"):
             self.assertEqual(self.live.ask("POST", f"/v1/jobs/{job}/{verb}", uid=BOB)[0], 403)
         for method, target, body in (("PUT", "/v1/users/nobody", {"tickets": 9}), ("POST", "/v1/nodes/V100/cordon", None),
                                      ("POST", "/v1/nodes/V100/uncordon", None)):
@@ -54,6 +54,38 @@ class UsersTest(LiveTest):
         self.live.post(f"/v1/jobs/{job}/cancel", uid=ANN)
         self.assert_clean_end(self.live)
         Figures.add("users", "reads, changes and administration of others refused", "all")
+
+    def test_a_priority_changes_and_a_killed_daemon_keeps_it(self):
+        def priority(job, level, uid):
+            return self.live.ask("POST", f"/v1/jobs/{job}/priority", {"priority": level}, uid=uid)[0]
+
+        endless = ["sh", "-c", "while :; do sleep 0.05; done"]
+        first, second = (self.live.submit(endless, gpus=4, uid=ANN) for _ in range(2))
+        self.assertEqual(priority(first, "low", BOB), 403)
+        self.assertEqual(priority(first, "urgent", ANN), 403)
+        self.assertEqual(priority(first, "low", ANN), 200)
+        for _ in range(3):
+            self.live.await_state(second, "running")
+            self.live.await_state(first, "held")
+            self.assertEqual([self.live.job(job)["priority"] for job in (first, second)], ["low", "normal"])
+            self.live.kill()
+            self.live.start()
+        bobs = self.live.submit(endless, gpus=4, uid=BOB)
+        self.assertEqual(priority(first, "urgent", 0), 200)
+        self.live.await_state(first, "running")
+        for job in (second, bobs):
+            self.live.await_state(job, "held")
+        self.live.kill()
+        self.live.start()
+        self.assertEqual(self.live.job(first)["priority"], "urgent")
+        program = [Settings.programs / "fairlead", "priority", "--socket", self.live.folder / "socket"]
+        subprocess.run([*program, f"{first}-{second}", "normal"], check=True)
+        for job in (bobs, second, first):
+            self.live.await_state(job, "running")
+        for job in (first, second, bobs):
+            self.live.post(f"/v1/jobs/{job}/cancel")
+            self.live.await_end(job)
+        self.assert_clean_end(self.live)
 
     def test_a_job_is_its_submitter(self):
         job = self.live.submit(["sh", "-c", "id -u; id -g; id -G; umask; pwd; cat /proc/self/status"], uid=ANN, umask=0o27)

@@ -473,6 +473,18 @@ TEST_F(Commands, ARangeNamesEachOfItsJobs) {
   EXPECT_EQ(ask("cancel 5-3").errors, "fairlead: a range of jobs is like 12-31: 5-3\n");
 }
 
+TEST_F(Commands, PriorityChangesJobsOfRangesAndNames) {
+  on("GET /v1/jobs?all=1", json{{"jobs", {job(4, "waiting")}}});
+  for (int id = 3; id <= 5; ++id) on(fmt::format("POST /v1/jobs/{}/priority", id), json::object());
+  const Ended changed = ask("priority 3 4-5 high");
+  EXPECT_EQ(changed.exit_code, 0) << changed.errors;
+  EXPECT_EQ(asked().size(), 3U);
+  EXPECT_EQ(body_of("POST /v1/jobs/5/priority"), (json{{"priority", "high"}}));
+  EXPECT_EQ(ask("priority 3 highest").exit_code, 2);
+  EXPECT_EQ(ask("priority high").exit_code, 2);
+  EXPECT_EQ(asked().size(), 3U);
+}
+
 TEST_F(Commands, UsageSumsUpByUserModelOrType) {
   on("GET /v1/usage?last_s=2592000", json::parse(R"({"usage": [
     {"user": "ann", "model": "vgg", "gpu_type": "V100", "gpu_s": 3600},
@@ -486,6 +498,18 @@ TEST_F(Commands, UsageSumsUpByUserModelOrType) {
   const Ended models = ask("usage --by model");
   EXPECT_NE(models.out.find("(none)       0.50  14.3 %\n"), std::string::npos) << models.out;
   EXPECT_EQ(ask("usage --since yesterday").exit_code, 2);
+}
+
+TEST_F(Commands, UsageShowsTheTimeOfForeignProcessesApart) {
+  on("GET /v1/usage?last_s=2592000", json::parse(R"({"usage": [
+    {"user": "ann", "model": "vgg", "gpu_type": "V100", "foreign": false, "gpu_s": 3600},
+    {"user": "ann", "model": "", "gpu_type": "V100", "foreign": true, "gpu_s": 1800},
+    {"user": "bob", "model": "", "gpu_type": "V100", "foreign": true, "gpu_s": 1800}]})"));
+  EXPECT_EQ(ask("usage --since 1.month").out,
+            "USER  GPU HOURS   SHARE  FOREIGN\n"
+            "ann        1.50  75.0 %     0.50\n"
+            "bob        0.50  25.0 %     0.50\n"
+            "2.00 GPU-hours in all; FOREIGN: of processes outside of the user's jobs\n");
 }
 
 TEST_F(Commands, WhyPrintsTheDaemonsLines) {

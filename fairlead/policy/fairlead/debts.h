@@ -48,6 +48,9 @@ class Debts {
   void forgive(UserId user, double gpu_s) {
     if (debt_.has(user)) debt_[user] += gpu_s;
   }
+  // Charges the user for that many GPU-seconds that it took outside of its jobs. A GPU counts as one of the mix. The other
+  // users are owed them at the next settle(), by their dues.
+  void charge(UserId user, double gpu_s) { debt_.grow_to(user) -= gpu_s; }
   // Updates the debts to the present time. Called in every decision before expect().
   void settle(Time now);
   // Sets the GPUs due and allocated from now on, for a cluster of `gpus`. Called last in every decision.

@@ -67,6 +67,26 @@ TEST(Debts, ForgivenTimeIsAtTheCostOfAllUsers) {
   EXPECT_DOUBLE_EQ(two.debts.behind_s(kBob), -50);
 }
 
+TEST(Debts, TimeTakenOutsideOfJobsPutsItsUserAhead) {
+  Two two;
+  two.debts.expect(two.users, 8, std::vector<Debts::Ask>{{kAnn, 8, 4}, {kBob, 8, 4}});
+  two.debts.charge(kAnn, 100);
+  two.debts.settle(Time{10'000});
+  EXPECT_DOUBLE_EQ(two.debts.behind_s(kAnn), -50);
+  EXPECT_DOUBLE_EQ(two.debts.behind_s(kBob), 50);
+}
+
+TEST(Debts, AUserWithoutJobsIsChargedToo) {
+  Two two;
+  two.pass(seconds(10), {{kAnn, 8, 8}});
+  two.debts.charge(kBob, 100);
+  two.pass(seconds(10), {{kAnn, 8, 8}});
+  EXPECT_DOUBLE_EQ(two.debts.behind_s(kBob), -100);
+  two.pass(seconds(10), {{kAnn, 8, 4}, {kBob, 8, 4}});
+  EXPECT_DOUBLE_EQ(two.debts.behind_s(kBob), -50);
+  EXPECT_DOUBLE_EQ(two.debts.behind_s(kAnn), 50);
+}
+
 // A policy that takes over charges nothing for the time before.
 TEST(Debts, TimeThatIsNotChargedIsNotForgiven) {
   Two two;

@@ -25,7 +25,7 @@
 // waits so for longer than its patience has a job that goes first for a round (starving.h).
 //
 // Time that a job needs to start again is not charged to its user, up to the expected switch: slower starts
-// are the user's own.
+// are the user's own. GPU time that a user takes outside of its jobs is charged like theirs.
 //
 // Cost: the auction's, and O(users log users) for each event; O(jobs) if the work of some is not known.
 #include "fairlead/model/known_speed.h"
@@ -196,6 +196,8 @@ void Fairlead::decide(const View& view, Plan& plan) {
 
 void Fairlead::hear(const View& view) {
   for (const Event& event : view.news) {
+    if (event.kind == EventKind::kCharged)
+      debts_.charge(event.user, static_cast<double>(event.attained.gpu_ms) / 1000);
     // A job that failed ended, too; a job that was cancelled or held might have gone on.
     if (event.kind != EventKind::kFinished && event.kind != EventKind::kFailed) continue;
     durations_.end({view.jobs.user[event.job], to_seconds(view.work.done(event.job))});

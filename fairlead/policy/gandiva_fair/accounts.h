@@ -41,6 +41,11 @@ class Accounts {
     ledger_.add_allocated(due_, now, user, type, gpus);
   }
 
+  // Charges the user for GPU time that it took outside of its jobs.
+  void charge(UserId user, GpuTypeId type, GpuTime attained) {
+    ledger_.charge(due_, user, type, static_cast<double>(attained.gpu_ms));
+  }
+
   // Settles the ledger, and updates the shares to the facts.
   void update(Time now);
   // Forgets all debts.

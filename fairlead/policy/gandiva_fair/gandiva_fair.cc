@@ -67,6 +67,8 @@ void GandivaFair::apply_event(const View& view, Plan& plan, const Event& event) 
       return resize_node(view, plan, event.node);
     case EventKind::kTickets:
       return accounts_.set_tickets(view.users);
+    case EventKind::kCharged:
+      return accounts_.charge(event.user, view.cluster.node_type[event.node], event.attained);
     default:
       return;
   }

@@ -36,6 +36,11 @@ void Ledger::add_allocated(const Entitlements& due, Time now, UserId user, GpuTy
   parts_(user, type).allocated += gpus;
 }
 
+void Ledger::charge(const Entitlements& due, UserId user, GpuTypeId type, double gpu_ms) {
+  accounts_[user].debt -= gpu_ms * due.worth(user, type);
+  parts_(user, type).debt -= gpu_ms;
+}
+
 void Ledger::settle(const Entitlements& due, Time now) {
   for (UserId user : due.demand().active()) settle(due, user, now);
   forgive_idle_time(due);

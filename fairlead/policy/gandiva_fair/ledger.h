@@ -46,6 +46,8 @@ class Ledger {
   // Adds (negative: subtracts) GPUs of the type that the user has.
   void add_allocated(const Entitlements& due, Time now, UserId user, GpuTypeId type,
                      std::int64_t gpus);
+  // Charges the user for GPU-milliseconds of the type that it took outside of its jobs.
+  void charge(const Entitlements& due, UserId user, GpuTypeId type, double gpu_ms);
   // Updates all debts to now. REQUIRES: the dues are still the dues of the time since the last
   // call.
   void settle(const Entitlements& due, Time now);

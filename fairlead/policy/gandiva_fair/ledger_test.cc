@@ -59,6 +59,26 @@ TEST(Ledger, AppliesADueFromTheUpdateOnThatBringsIt) {
   EXPECT_NEAR(ledger.debt(kBen), 60'000, 1e-3);
 }
 
+TEST(Ledger, TimeTakenOutsideOfJobsPutsItsUserAhead) {
+  TwoUsers ledger(4, 4);
+  ledger.accounts.charge(kAnn, kFast, {60'000});
+  ledger.accounts.update({60'000});
+  EXPECT_NEAR(ledger.debt(kAnn), -30'000, 1e-3);
+  EXPECT_NEAR(ledger.debt(kBen), 30'000, 1e-3);
+  EXPECT_NEAR(ledger.accounts.ledger().debt(kBen, kFast), 30'000, 1e-3);
+}
+
+TEST(Ledger, AUserThatComesLaterIsChargedForTheTimeBefore) {
+  Books books("2xV100:4", {1, 1}, ledger_options());
+  books.add(kBen, kFast, 1, 8);
+  books.accounts.update({0});
+  books.accounts.charge(kAnn, kFast, {60'000});
+  books.add(kAnn, kFast, 1, 8);
+  books.accounts.update({0});
+  books.accounts.update({0});
+  EXPECT_LT(books.accounts.ledger().debt(kAnn), -20'000);
+}
+
 TEST(Ledger, HasNoDebtForWhatStoodIdle) {
   TwoUsers unserved(0, 0);
   unserved.accounts.update({60'000});

@@ -105,7 +105,7 @@ void Slurm::decide(const View& view, Plan& plan) {
 }
 
 // Updates the usage of each user to now: the old usage, decayed, plus the GPU time of its jobs
-// since.
+// since, and outside of them.
 void Slurm::charge(const View& view) {
   usage_.resize(view.users.size());
   allocated_.resize(view.users.size());
@@ -115,6 +115,10 @@ void Slurm::charge(const View& view) {
   const double decay = half_life_s > 0 ? std::exp2(-seconds / half_life_s) : 1;
   for (UserId user : ids<UserId>(usage_.size()))
     usage_[user] = usage_[user] * decay + seconds * static_cast<double>(allocated_[user]);
+  for (const Event& event : view.news) {
+    if (event.kind == EventKind::kCharged)
+      usage_[event.user] += static_cast<double>(event.attained.gpu_ms) / 1000;
+  }
 }
 
 void Slurm::note_allocated(const View& view, const Plan& plan) {

@@ -41,6 +41,9 @@ class Proportional : public StridePolicy {
     client.pass = entitled_ms > 0 ? received_ms / entitled_ms : 0;
   }
 
+  void charge_user(const View&, UserId, GpuTime) override {
+  }  // jobs have shares, and users have none
+
   void join(StrideClient& newcomer, const MeanPass&) override {
     joined_[newcomer.job] = entitled_ms_;
     newcomer.pass = 0;

@@ -78,6 +78,22 @@ void StridePolicy::apply_news(const View& view) {
     has_changed = true;
   }
   if (has_changed) divide_tickets(view);
+  for (const Event& event : view.news) {
+    if (event.kind == EventKind::kCharged) charge_user(view, event.user, event.attained);
+  }
+}
+
+void StridePolicy::charge_user(const View& view, UserId user, GpuTime attained) {
+  const auto is_its = [&](const StrideClient& client) {
+    return view.jobs.user[client.job] == user;
+  };
+  double tickets = 0;
+  for (const StrideClient& client : queue_) tickets += is_its(client) ? client.tickets : 0;
+  const double quanta =
+      static_cast<double>(attained.gpu_ms) / static_cast<double>(options_.quantum.ms);
+  for (StrideClient& client : queue_) {
+    if (is_its(client)) client.pass += quanta / tickets;
+  }
 }
 
 void StridePolicy::divide_tickets(const View& view) {

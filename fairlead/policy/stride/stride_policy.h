@@ -2,7 +2,7 @@
 // Every quantum all jobs are sorted again; a job that is chosen again keeps its gang.
 //
 // Passes are charged by GPU time used, so a turn cut short by an arrival or an end costs its
-// fraction. A job's tickets are its user's, divided equally among the user's present jobs; the
+// fraction. GPU time that a user takes outside of its jobs is charged to its present jobs. A job's tickets are its user's, divided equally among the user's present jobs; the
 // tickets of a group are divided among its users first (effective_tickets.h).
 //
 // The walk counts GPUs. If a chosen job then finds no place (GPU types, strict placements), the
@@ -46,6 +46,9 @@ class StridePolicy : public Policy {
   virtual void update(const View& view, StrideClient& client, GpuTime service);
   // Sets the pass of a job that arrives now and is not in the queue yet. `mean`: of the queue.
   virtual void join(StrideClient& newcomer, const MeanPass& mean);
+
+  // Charges the present jobs of a user for GPU time that it took outside of them, in proportion to their tickets.
+  virtual void charge_user(const View& view, UserId user, GpuTime attained);
 
   // All present jobs, in an order that survives save and load.
   const std::vector<StrideClient>& queue() const { return queue_; }
