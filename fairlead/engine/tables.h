@@ -21,6 +21,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -135,11 +136,14 @@ struct Tables {
   void on(const record::Tickets& tickets);
   void on(const record::Carried& carried);
   void on(const record::Pinned& pinned);
-  void on(const Note& note) { cuts += std::holds_alternative<note::Cut>(note) ? 1 : 0; }
-  // Records that change no table.
-  void on(const OneOf<record::Speed, record::End, record::Unsubmitted, record::Ignored,
+  // Records that change no table, except a note of a cut.
+  void on(const OneOf<record::Speed, Note, record::End, record::Unsubmitted, record::Ignored,
                       record::Skipped, record::Reported, record::Snapshot, record::Forgotten,
-                      record::Profiled, record::Charged> auto&) {}
+                      record::Profiled, record::Charged> auto& what) {
+    if constexpr (std::is_same_v<decltype(what), const Note&>) {
+      cuts += std::holds_alternative<note::Cut>(what) ? 1 : 0;
+    }
+  }
 
   void add_job(const JobSpec& asked);
   JobSet& waiting_with(JobId job) { return needs_gpus(job) ? waiting : waiting_without_gpus; }
