@@ -90,15 +90,15 @@ std::vector<Command> add_job_actions(CLI::App& root) {
   CLI::App* app =
       root.add_subcommand("priority", "Change the order of jobs among their user's own jobs");
   const auto flags = std::make_shared<ActionFlags>();
-  app->add_option("JOB", flags->jobs, fmt::format("{}; or a range of numbers", kJobHelp))
-      ->required();
   app->add_option("PRIORITY", flags->priority,
                   "as of `fairlead submit --priority`; only administrators make jobs "
                   "urgent")
       ->check(CLI::IsMember({"low", "normal", "high", "urgent"}))
       ->required();
+  app->add_option("JOB", flags->jobs, fmt::format("{}; or a range of numbers", kJobHelp))
+      ->required();
   add_socket_flag(*app, flags->socket);
-  app->footer("Example:\n  fairlead priority 12 14-20 high\n");
+  app->footer("Example:\n  fairlead priority high 12 14-20\n");
   commands.push_back({app, [flags] {
                         return act(*flags, "priority", {{"priority", flags->priority}});
                       }});

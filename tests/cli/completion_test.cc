@@ -68,7 +68,7 @@ TEST_F(CompletionTest, BashOffersCommandsFlagsAndChoices) {
   EXPECT_EQ(bash("fairlead policies las"), (Words{"las"}));
   EXPECT_EQ(bash("fairlead completion ''"), (Words{"bash", "fish", "zsh"}));
   EXPECT_EQ(bash("fairlead pri"), (Words{"priority"}));
-  EXPECT_EQ(bash("fairlead priority 12 ''"), (Words{"high", "low", "normal", "urgent"}));
+  EXPECT_EQ(bash("fairlead priority ''"), (Words{"high", "low", "normal", "urgent"}));
 }
 
 TEST_F(CompletionTest, BashOffersNoFlagsOfThisProgramBehindTwoDashes) {

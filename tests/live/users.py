@@ -79,7 +79,7 @@ class UsersTest(LiveTest):
         self.live.start()
         self.assertEqual(self.live.job(first)["priority"], "urgent")
         program = [Settings.programs / "fairlead", "priority", "--socket", self.live.folder / "socket"]
-        subprocess.run([*program, f"{first}-{second}", "normal"], check=True)
+        subprocess.run([*program, "normal", f"{first}-{second}"], check=True)
         for job in (bobs, second, first):
             self.live.await_state(job, "running")
         for job in (first, second, bobs):

@@ -476,11 +476,11 @@ TEST_F(Commands, ARangeNamesEachOfItsJobs) {
 TEST_F(Commands, PriorityChangesJobsOfRangesAndNames) {
   on("GET /v1/jobs?all=1", json{{"jobs", {job(4, "waiting")}}});
   for (int id = 3; id <= 5; ++id) on(fmt::format("POST /v1/jobs/{}/priority", id), json::object());
-  const Ended changed = ask("priority 3 4-5 high");
+  const Ended changed = ask("priority high 3 4-5");
   EXPECT_EQ(changed.exit_code, 0) << changed.errors;
   EXPECT_EQ(asked().size(), 3U);
   EXPECT_EQ(body_of("POST /v1/jobs/5/priority"), (json{{"priority", "high"}}));
-  EXPECT_EQ(ask("priority 3 highest").exit_code, 2);
+  EXPECT_EQ(ask("priority highest 3").exit_code, 2);
   EXPECT_EQ(ask("priority high").exit_code, 2);
   EXPECT_EQ(asked().size(), 3U);
 }
