@@ -10,6 +10,7 @@
 set(FL_BATCH_SIZE 8)  # as in tools/batches.py
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   find_package(Python3 COMPONENTS Interpreter QUIET)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/batches.py)
 endif()
 
 # Sets OUT to the generated source of FILES, which are absolute.

@@ -85,7 +85,7 @@ Result<bool> Engine::step() {
   const bool acts =
       !events_.instant().stops.empty() || !state_.tables.waiting_without_gpus.members().empty();
   if (batch.events.empty() && !is_due && !acts) return now() < options_.until || restarts;
-  if (is_due || acts) FL_TRY(decide(is_due, batch.events.empty()));
+  if (is_due || acts) FL_TRY(decide(is_due, batch.events.empty(), restarts));
   return check_work();
 }
 
@@ -119,7 +119,7 @@ void Engine::end(const Users& users, std::span<const JobSpec> unsubmitted) {
 }
 
 // `asks`: the policy decides; else the effects of the events alone are carried out.
-Status Engine::decide(bool asks, bool only_woke) {
+Status Engine::decide(bool asks, bool only_woke, bool restarts) {
   decided_ = now();
   Plan& plan = steps_.begin();
   const Tables& tables = state_.tables;
@@ -132,7 +132,7 @@ Status Engine::decide(bool asks, bool only_woke) {
                   .news = events_.instant().news,
                   .waiting = tables.waiting.members(),
                   .running = tables.running.members()};
-  if (asks) ask_policy(view, plan);
+  if (asks) ask_policy(view, plan, restarts);
   FL_TRY(steps_.check(*policy_));
   timers_.wake_at(steps_.wakes());
   DecisionBudget& budget = state_.plan.budget();
@@ -142,10 +142,10 @@ Status Engine::decide(bool asks, bool only_woke) {
   return asks ? check_idle(only_woke && !is_cut) : Status();
 }
 
-void Engine::ask_policy(const View& view, Plan& plan) {
+void Engine::ask_policy(const View& view, Plan& plan, bool restarts) {
   DecisionBudget& budget = state_.plan.budget();
   const auto woke = [](const Event& event) { return event.kind == EventKind::kWoke; };
-  budget.begin(!std::ranges::all_of(view.news, woke));
+  budget.begin(!std::ranges::all_of(view.news, woke), restarts);
   policy_->decide(view, plan);
   if (!budget.is_cut()) return;
   plan.note(note::Cut{budget.cut_at(), budget.evaluations()});

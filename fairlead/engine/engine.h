@@ -99,8 +99,8 @@ class Engine {
   // Journals the users that are not in the tables yet.
   void log_users(const Users& users);
   void set_clock(const Batch& batch);
-  Status decide(bool asks, bool only_woke);
-  void ask_policy(const View& view, Plan& plan);
+  Status decide(bool asks, bool only_woke, bool restarts);
+  void ask_policy(const View& view, Plan& plan, bool restarts);
   Status check_idle(bool only_woke);
   Result<bool> check_work();
   Standstill::Jobs present_jobs() const;

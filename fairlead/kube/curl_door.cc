@@ -68,12 +68,16 @@ Address address_of(const std::string& server) {
   return address;
 }
 
-struct FreeList {
+}  // namespace
+
+struct FreeCurlList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
-using List = std::unique_ptr<curl_slist, FreeList>;
+using CurlList = std::unique_ptr<curl_slist, FreeCurlList>;
 
-void append(List& list, const std::string& text) {
+namespace {
+
+void append(CurlList& list, const std::string& text) {
   curl_slist* const longer = curl_slist_append(list.get(), text.c_str());
   FL_CHECK(longer != nullptr, "out of memory");
   static_cast<void>(list.release());
@@ -111,8 +115,8 @@ struct CurlDoor::Transfer {
   CallId id;
   bool is_stream;
   KubeRequest request;
-  List headers{};
-  List connect_to{};
+  CurlList headers{};
+  CurlList connect_to{};
   std::array<char, CURL_ERROR_SIZE> error{};
   std::string text{};             // the body of an answer; for a stream, its last incomplete line
   std::string why{};              // the reason why we broke it off

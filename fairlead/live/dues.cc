@@ -14,7 +14,7 @@ void Dues::on(const Record& record) {
                    change(what.asked.job, 0, true);
                  },
                  [&](const record::Charged& what) {
-                   // Without waiting jobs, settle() forgets it at the next wait.
+                   // Without waiting jobs, change() forgets it at the next wait.
                    settle(what.user).behind -=
                        1000 * static_cast<std::int64_t>(what.attained.gpu_ms);
                  },

@@ -68,8 +68,9 @@ struct Views {
   nlohmann::json reservations(Time now) const;
   // Adds the family about reserved GPUs. O(reservations).
   void add_reservation_metrics(PrometheusText& text, Time now) const;
-  // Adds the families about users: GPU time, entitlement, GPUs in use. Costs as users().
+  // Adds the number of decisions that were cut. O(1).
   void add_decision_metrics(PrometheusText& text) const;
+  // Adds the families about users: GPU time, entitlement, GPUs in use. Costs as users().
   void add_user_metrics(PrometheusText& text, Time now) const;
 
  private:

@@ -71,7 +71,9 @@ std::string_view GpuWatch::charged_user(const GpuProcess& process) const {
   if (on_foreign_ != OnForeign::kCharge || machine_.not_served.contains(process.gpu)) return {};
   const JobId job = process.task.job;
   const bool is_of_job = !job.is_none() && tables_.jobs.has(job);
-  if (!is_of_job && process.is_root) return {};
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool has_account = !std::ranges::all_of(process.user, is_digit);
+  if (!is_of_job && (process.is_root || !has_account)) return {};
   const std::string_view user =
       is_of_job ? std::string_view(tables_.users.names[tables_.jobs.user[job]]) : process.user;
   return has_gpu(user, process.gpu) ? std::string_view() : user;

@@ -53,8 +53,9 @@ class GpuWatch {
   // Returns the processes on GPUs that belong to no task, or to a task that was not given the GPU.
   std::span<const GpuProcess> foreign() const { return look_.processes; }
   const ForeignNotices& notices() const { return notices_; }
-  // Returns the user that is charged for a foreign process: of its job, otherwise of its account. Empty: none. Root is
-  // charged for no process without a job, and no user for a GPU that a running job of its own has, or that is not served.
+  // Returns the user that is charged for a foreign process: of its job, otherwise of its account. Empty: none. No user is
+  // charged for a process without a job of root or of a uid without an account, on a GPU that is not served, or on one
+  // that a running job of the same user has.
   std::string_view charged_user(const GpuProcess& process) const;
 
   // Returns whether a job may start on these GPUs.

@@ -6,8 +6,9 @@
 
 namespace fairlead {
 
-void DecisionBudget::begin(bool has_news) {
+void DecisionBudget::begin(bool has_news, bool is_whole) {
   if (!is_limited()) return;
+  is_whole_ = is_whole;
   ++decision_;
   used_ = 0;
   cut_at_ = {};
@@ -36,7 +37,7 @@ bool DecisionBudget::admits(JobId job) {
 
 // REQUIRES: the pass has not examined the job.
 bool DecisionBudget::has_room(JobId job) {
-  if (used_ < limit_) return true;
+  if (is_whole_ || used_ < limit_) return true;
   if (!is_cut()) cut_at_ = job;
   return false;
 }

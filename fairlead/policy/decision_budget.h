@@ -3,8 +3,8 @@
 //
 // An evaluation is one search for a place for a waiting job. A policy asks before each search, in its order of
 // importance (Plan::examine). When the budget is used up, the decision is cut: jobs that it has not examined yet count as
-// jobs without a place. The decision ends with its results so far. A job that is being examined may go on, so a decision
-// exceeds its budget by the searches for one job. Jobs that run are neither counted nor refused: a cut stops no gang, and
+// jobs without a place. The decision ends with its results so far. Further searches for
+// an examined job are counted and not refused, so a decision may exceed its budget by those. Jobs that run are neither counted nor refused: a cut stops no gang, and
 // their number is bounded by the GPUs.
 //
 // A pass is a decision and, after a cut, the decisions that continue it. The engine asks for the next of them at once
@@ -12,7 +12,7 @@
 // pass comes to an end, with any budget. If other events came during the pass, jobs that were passed over may have a
 // place by now: another pass follows.
 //
-// O(1) per call; archiving: O(jobs of the pass).
+// O(1) per call; a copy: O(jobs of the run).
 #pragma once
 
 #include "fairlead/base/ids.h"
@@ -30,8 +30,9 @@ class DecisionBudget {
   explicit DecisionBudget(std::int64_t evaluations = 0) : limit_(evaluations) {}
 
   bool is_limited() const { return limit_ > 0; }
-  // Begins a decision. `has_news`: events other than wake-ups led to it.
-  void begin(bool has_news);
+  // Begins a decision. `has_news`: events other than wake-ups led to it. `is_whole`: it has no limit, as after a restart of
+  // the policy, which places all running jobs again.
+  void begin(bool has_news, bool is_whole = false);
 
   // Returns whether the decision may search for a place for the job. Else it is cut, or passes over the job.
   bool may_examine(JobId job) { return !is_limited() || admits(job); }
@@ -78,6 +79,7 @@ class DecisionBudget {
   JobId cut_at_;
   Reason reason_ = Reason::kNews;
   bool is_round_ = false;
+  bool is_whole_ = false;
   // State of the pass.
   std::uint64_t first_ = 1;              // number of its first decision
   bool has_passed_over_ = false;         // a job

@@ -34,6 +34,17 @@ TEST(DecisionBudget, EndsTheDecisionAtTheFirstJobBeyondIt) {
   EXPECT_TRUE(budget.end());
 }
 
+TEST(DecisionBudget, HasNoLimitInAWholeDecision) {
+  DecisionBudget budget(1);
+  budget.begin(true, true);
+  for (std::uint32_t row = 0; row < 10; ++row) EXPECT_TRUE(budget.examine(JobId(row)));
+  EXPECT_FALSE(budget.is_cut());
+  EXPECT_FALSE(budget.end());
+  budget.begin(true);
+  EXPECT_TRUE(budget.examine(kA));
+  EXPECT_FALSE(budget.examine(kB)) << "the next one has its limit again";
+}
+
 TEST(DecisionBudget, LetsASearchGoOnForTheSameJob) {
   DecisionBudget budget(1);
   budget.begin(true);

@@ -69,6 +69,8 @@ void add_resources(const Cluster& cluster, const Workload& workload, bool ignore
   }
 }
 
+}  // namespace
+
 // The jobs that the limits of a run are about.
 struct LimitFacts {
   std::size_t limits = 0;
@@ -76,6 +78,8 @@ struct LimitFacts {
   std::int64_t too_large = 0;
   std::int64_t unknown = 0;
 };
+
+namespace {
 
 // Puts the limits into words.
 void add_limits(const Workload& workload, const Settings& settings, const Needs& needs,

@@ -111,11 +111,25 @@ void StridePolicy::take_turns(const View& view, Plan& plan) {
   note_passes(plan);
   gang_stride(queue_, pool(plan), options_.skip);
   const Plan::Mark mark = plan.mark();
-  if (!keep_and_place(view, plan)) {
+  if (!keep_and_place(view, plan) && !plan.is_cut()) {
     plan.rollback(mark);
     place_in_order(view, plan);
   }
-  lift_those_who_cannot_run(plan);
+  if (plan.is_cut()) {
+    return_running(view, plan);
+  } else {
+    lift_those_who_cannot_run(plan);
+  }
+}
+
+// Gives running jobs that were stopped their gangs again, if no job took them: the jobs for which they were stopped are
+// examined by the next decision.
+void StridePolicy::return_running(const View& view, Plan& plan) const {
+  for (const StrideClient& client : queue_) {
+    if (view.jobs.state[client.job] == JobState::kRunning && !plan.has_gang(client.job)) {
+      place_back(view.jobs, plan, client.job);
+    }
+  }
 }
 
 bool StridePolicy::keep_and_place(const View& view, Plan& plan) const {

@@ -2,8 +2,9 @@
 // Every quantum all jobs are sorted again; a job that is chosen again keeps its gang.
 //
 // Passes are charged by GPU time used, so a turn cut short by an arrival or an end costs its
-// fraction. GPU time that a user takes outside of its jobs is charged to its present jobs. A job's tickets are its user's, divided equally among the user's present jobs; the
-// tickets of a group are divided among its users first (effective_tickets.h).
+// fraction. GPU time that a user takes outside of its jobs is charged to its present jobs. A job's tickets are its
+// user's, divided equally among the user's present jobs; the tickets of a group are divided among its users first
+// (effective_tickets.h).
 //
 // The walk counts GPUs. If a chosen job then finds no place (GPU types, strict placements), the
 // turn is decided again: in order of pass, with real placements, all gangs being free. GPUs that
@@ -65,6 +66,7 @@ class StridePolicy : public Policy {
   void apply_news(const View& view);
   void divide_tickets(const View& view);
   void take_turns(const View& view, Plan& plan);
+  void return_running(const View& view, Plan& plan) const;
   void lift_those_who_cannot_run(const Plan& plan);
   void note_passes(Plan& plan);
   bool keep_and_place(const View& view, Plan& plan) const;
