@@ -1,9 +1,12 @@
-# Batches: several sources compiled as one, because most of their compile time is headers and templates that they
-# share (33 s of eight sources of gandiva-fair's tests become 10, 58 s of eight of local/ become 32).
+# Batches: several sources compiled as one, because most of their compile time is shared headers and templates. 33 s of
+# eight sources of gandiva-fair's tests become 10, and 58 s of eight of local/ become 32.
 #
 # A batch is a generated source: its files one after another. Messages name the original files and lines. With
-# -DFAIRLEAD_BATCHES=OFF each source is compiled alone: for work on one file, clang-tidy, editors, and ./dev soak, where
-# unused functions of tests are found and each source includes what it uses.
+# -DFAIRLEAD_BATCHES=OFF each source is compiled alone: for work on one file, clang-tidy, editors, and ./dev soak. Only
+# then are unused functions of tests and missing includes found.
+#
+# Sources of a batch share a scope. If two get the same name for things of their own, configure again. A class with a
+# name outside of its source cannot have members of types in unnamed namespaces (-Wsubobject-linkage).
 #
 # As a script (cmake -DOUTPUT=... -DFILES=... [-DRENAME=ON] -P Batches.cmake) it writes one batch.
 

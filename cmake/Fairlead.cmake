@@ -37,7 +37,8 @@ include(Precompiled)
 # A static library fl_NAME of fairlead/NAME, whose headers are included as "fairlead/NAME/x.h". Only those
 # who link it, or a module that does, find them: LINKS are PUBLIC, and they are the include edges that
 # docs/architecture.md draws. SOURCES are compiled in batches, except those with options of their own, which are set
-# before this; ALONE: each is compiled alone, because their headers and sources share names. TESTS become one GoogleTest program. COLD: as in fl_precompile.
+# before this. ALONE: each is compiled alone, because their headers and sources share names. TESTS become one GoogleTest
+# program. COLD: as in fl_precompile.
 function(fl_module name)
   cmake_parse_arguments(arg "COLD;ALONE" "" "SOURCES;LINKS;PRIVATE_LINKS;TESTS;TEST_LINKS" ${ARGN})
   set(sources ${arg_SOURCES})

@@ -272,8 +272,8 @@ void add_job_options(CLI::App& app, Flags& flags) {
       ->type_name("TIME");
   app.add_option("--foreign", flags.foreign,
                  "what happens to processes on the GPUs that are of no job, or of a job with other "
-                 "GPUs: they are named, or also ended five minutes later, or also charged to "
-                 "their users")
+                 "GPUs: they are named, or also ended five minutes later, or their users also pay "
+                 "for the GPU time")
       ->check(CLI::IsMember({"warn", "end", "charge"}).description(""))
       ->type_name("warn|end|charge")
       ->capture_default_str();

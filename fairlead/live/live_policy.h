@@ -21,8 +21,8 @@ struct LivePolicy {
 // about 100 ms of the slowest common policy. docs/performance.md has the measurement.
 constexpr std::int64_t kLiveBudget = 2'000;
 
-// Creates the policy for "NAME:option=value,...", with a budget. Errors: as for parse_policy and for the policy itself; the policy
-// needs the exact remaining work of jobs.
+// Creates the policy for "NAME:option=value,...", with a budget. Errors: as for parse_policy and for the policy itself;
+// also that it needs the exact remaining work of jobs.
 Result<LivePolicy> make_live_policy(std::string_view text, std::uint64_t seed);
 
 // A speed is known for 30 days after its last measurement. Chosen: scripts, data and drivers have changed by then,

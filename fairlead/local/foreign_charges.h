@@ -3,7 +3,7 @@
 // Each look at the driver adds the time since the previous look, for each GPU on which it finds a process of the user.
 // So a process may be charged up to one interval of looks too little or too much, and on average neither.
 //
-// The sums are not kept: another daemon starts without them, so a restart forgives at most a minute. Source: ours.
+// The sums are not kept, so a restart forgives the last one and the time without a daemon. Source: ours.
 #pragma once
 
 #include "fairlead/base/ids.h"
