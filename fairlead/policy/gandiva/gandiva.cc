@@ -8,19 +8,20 @@
 // or in the queue of jobs with homes on several nodes. Between decisions the homes of waiting jobs
 // are crowded.
 //
-// Cost of a decision: O(nodes) while a job waits for a turn, and for each job that gets another
-// home; O(log nodes) for each turn given. The end of a turn also O(running); a departure that
-// leaves room also O(nodes) for each job that is spread over more nodes than it needs.
+// Cost of a decision: O(nodes) while a job waits for a turn; O(types x log nodes) for each job that gets another home,
+// and O(nodes) if it is spread or nodes lack other resources for its tasks; O(log nodes) for each turn given. The end of a turn
+// also O(running); a departure that leaves room also O(nodes) for each job that is spread over more nodes than it needs.
 #include "fairlead/model/levels.h"
 #include "fairlead/model/step.h"
 #include "fairlead/model/task_limits.h"
+#include "fairlead/policy/gandiva/home_nodes.h"
 #include "fairlead/policy/gandiva/turns.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/kit/rounds.h"
 #include "fairlead/policy/policies.h"
 
 #include <algorithm>
-#include <tuple>
+#include <optional>
 
 namespace fairlead {
 namespace {
@@ -40,30 +41,18 @@ class Gandiva : public Policy {
 
  private:
   using Home = std::vector<Slice>;
-  struct NodeState {
-    GpuTypeId type;
-    std::uint32_t gpus = 0;      // GPUs of the node; if it is down, before that
-    std::uint32_t affinity = 0;  // undefined while no job lives here
-    std::uint32_t promised = 0;  // GPUs of all homes here
-    std::uint32_t suited = 0;    // jobs of that gang size that live on this node alone
-    bool is_down = false;
-    std::uint32_t room() const { return is_down ? 0 : gpus - std::min(gpus, promised); }
-    void fields(Archive& archive) { archive(affinity, gpus, is_down); }
-  };
   enum class Among : std::uint8_t { kEmptyNodes, kAllNodes };
 
   // Homes of jobs.
   void begin(const View& view);
   bool apply_news(const View& view, Plan& plan);
   void size_nodes(const View& view, const Plan& plan);
-  void enter_node(const View& view, NodeId node);
   void resize_node(const View& view, Plan& plan, NodeId node);
   void wait_for_home(const View& view, JobId job);
   void leave_node(const View& view, Plan& plan, NodeId node);
   void move_in(JobId job);
   void move_out(JobId job);
   void leave_home(JobId job);
-  void set_promised(NodeId node, std::uint32_t gpus);
   void set_affinity(const Home& home, std::uint32_t gpus);
 
   // Homes.
@@ -72,7 +61,6 @@ class Gandiva : public Policy {
   Home find_node(const View& view, JobId job) const;
   Home find_nodes(const View& view, JobId job, Among among, TypeMask types, NodeRange range) const;
   Home find_shared(const View& view, JobId sharing, GangAsked asked, TypeMask types) const;
-  std::uint32_t room_of(TypeMask types) const;
   bool is_crowded(const Home& home) const;
   void migrate(const View& view, Plan& plan);
   void consider_moving(const View& view, Plan& plan, JobId job);
@@ -92,13 +80,12 @@ class Gandiva : public Policy {
   ClassQueue waiting_;           // jobs without a home
   IdVector<JobId, Home> homes_;  // empty: none
   TurnOrder turns_;              // turns of jobs with a home
-  IdVector<NodeId, NodeState> nodes_;
+  HomeNodes nodes_;
 
   // These follow from the fields above.
-  std::uint32_t largest_ = 0;                // GPUs of a node
-  IdVector<GpuTypeId, std::uint32_t> room_;  // room of all nodes of a type; no types: not
-                                             // initialised
-  std::vector<JobId> spread_;                // jobs with homes on several nodes, in no order
+  bool is_ready_ = false;      // they are set up
+  std::uint32_t largest_ = 0;  // GPUs of a node
+  std::vector<JobId> spread_;  // jobs with homes on several nodes, in no order
 
   // State of the present decision.
   std::vector<JobId> ending_;  // jobs on crowded homes at the end of their turn
@@ -108,7 +95,7 @@ class Gandiva : public Policy {
 };
 
 void Gandiva::decide(const View& view, Plan& plan) {
-  if (room_.empty()) begin(view);
+  if (!is_ready_) begin(view);
   size_nodes(view, plan);
   const bool has_more_room = apply_news(view, plan);
   if (plan.continues()) waiting_.unblock();
@@ -129,9 +116,8 @@ void Gandiva::decide(const View& view, Plan& plan) {
 
 // Sets up the state that follows from the homes; there are homes only after load().
 void Gandiva::begin(const View& view) {
-  room_.resize(view.cluster.type_names.size());
-  const std::size_t loaded = nodes_.size();
-  for (NodeId node : ids<NodeId>(loaded)) enter_node(view, node);
+  is_ready_ = true;
+  nodes_.enter_loaded(view.cluster);
   for (JobId job : ids<JobId>(homes_.size())) {
     if (!homes_[job].empty()) move_in(job);
   }
@@ -140,21 +126,15 @@ void Gandiva::begin(const View& view) {
 // Enters new nodes.
 void Gandiva::size_nodes(const View& view, const Plan& plan) {
   while (nodes_.size() < view.cluster.nodes()) {
-    const NodeId node = nodes_.push_back({});
+    const NodeId node(nodes_.size());
     const std::uint32_t gpus = plan.free().capacity(node);
-    nodes_[node].gpus = gpus > 0 ? gpus : view.cluster.node_gpus[node];
-    nodes_[node].is_down = gpus == 0;
-    enter_node(view, node);
+    nodes_.add({.type = view.cluster.node_type[node],
+                .gpus = gpus > 0 ? gpus : view.cluster.node_gpus[node],
+                .is_down = gpus == 0});
   }
+  largest_ = view.cluster.node_gpus_max;
   turns_.reserve(nodes_.size() + 1, view.jobs.size());
   spare_.resize(nodes_.size());
-}
-
-void Gandiva::enter_node(const View& view, NodeId node) {
-  NodeState& state = nodes_[node];
-  state.type = view.cluster.node_type[node];
-  room_[state.type] += state.room();
-  largest_ = std::max<std::uint32_t>(largest_, view.cluster.node_gpus[node]);
 }
 
 // Returns true if there may be more room than before.
@@ -178,14 +158,14 @@ bool Gandiva::apply_news(const View& view, Plan& plan) {
 
 // Starts a node with other GPUs than before again, without jobs.
 void Gandiva::resize_node(const View& view, Plan& plan, NodeId node) {
-  NodeState& state = nodes_[node];
+  const HomeNode& state = nodes_[node];
   const std::uint32_t gpus = plan.free().capacity(node);
   if (gpus == (state.is_down ? 0 : state.gpus)) return;
   leave_node(view, plan, node);
-  room_[state.type] -= state.room();
-  state.is_down = gpus == 0;
-  if (gpus > 0) state.gpus = gpus;
-  room_[state.type] += state.room();
+  nodes_.change(node, [&](HomeNode& now) {
+    now.is_down = gpus == 0;
+    if (gpus > 0) now.gpus = gpus;
+  });
 }
 
 void Gandiva::wait_for_home(const View& view, JobId job) {
@@ -216,31 +196,24 @@ void Gandiva::leave_node(const View& view, Plan& plan, NodeId node) {
 // Enters a job that has a home into the state that follows from homes.
 void Gandiva::move_in(JobId job) {
   const Home& home = homes_[job];
-  for (Slice slice : home) set_promised(slice.node, nodes_[slice.node].promised + slice.gpus);
-  NodeState& first = nodes_[home[0].node];
+  for (Slice slice : home)
+    nodes_.change(slice.node, [&](HomeNode& state) { state.promised += slice.gpus; });
   if (home.size() > 1) {
     spread_.push_back(job);
-  } else if (first.affinity == home[0].gpus) {
-    ++first.suited;
+  } else if (nodes_[home[0].node].affinity == home[0].gpus) {
+    nodes_.change(home[0].node, [](HomeNode& state) { ++state.suited; });
   }
 }
 
 void Gandiva::move_out(JobId job) {
   const Home& home = homes_[job];
-  for (Slice slice : home) set_promised(slice.node, nodes_[slice.node].promised - slice.gpus);
-  NodeState& first = nodes_[home[0].node];
+  for (Slice slice : home)
+    nodes_.change(slice.node, [&](HomeNode& state) { state.promised -= slice.gpus; });
   if (home.size() > 1) {
     std::erase(spread_, job);
-  } else if (first.affinity == home[0].gpus) {
-    --first.suited;
+  } else if (nodes_[home[0].node].affinity == home[0].gpus) {
+    nodes_.change(home[0].node, [](HomeNode& state) { --state.suited; });
   }
-}
-
-void Gandiva::set_promised(NodeId node, std::uint32_t gpus) {
-  NodeState& state = nodes_[node];
-  room_[state.type] -= state.room();
-  state.promised = gpus;
-  room_[state.type] += state.room();
 }
 
 // Does nothing if the job has no home.
@@ -253,7 +226,8 @@ void Gandiva::leave_home(JobId job) {
 
 void Gandiva::set_affinity(const Home& home, std::uint32_t gpus) {
   for (Slice slice : home) {
-    if (nodes_[slice.node].promised == 0) nodes_[slice.node].affinity = gpus;
+    if (nodes_[slice.node].promised > 0) continue;
+    nodes_.change(slice.node, [&](HomeNode& node) { node.affinity = gpus; });
   }
 }
 
@@ -300,11 +274,11 @@ Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
     return {last.begin(), last.end()};
   }
   const TypeMask types = view.jobs.types[job];
-  if (room_of(types) < gang.gpus) return {};
+  if (nodes_.room(types) < gang.gpus) return {};
   Home home = find_node(view, job);
   any_section(view.cluster, gang.closeness, [&](NodeRange section) {
     for (Among among : {Among::kEmptyNodes, Among::kAllNodes}) {
-      for (GpuTypeId type : ids<GpuTypeId>(room_.size())) {
+      for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
         if (home.empty()) home = find_nodes(view, job, among, types & type_bit(type), section);
       }
     }
@@ -318,36 +292,35 @@ Gandiva::Home Gandiva::find_room(const View& view, JobId job) const {
 // the smallest that will do; else the one with the least room.
 Gandiva::Home Gandiva::find_node(const View& view, JobId job) const {
   const std::uint32_t gpus = view.jobs.gpus[job];
-  const TypeMask types = view.jobs.types[job];
-  std::tuple<int, std::int64_t, NodeId> best{3, 0, NodeId()};
-  for (NodeId node : ids<NodeId>(nodes_.size())) {
-    const NodeState& state = nodes_[node];
-    const std::int64_t left = state.room();
-    if (left < gpus || (types & type_bit(state.type)) == 0) continue;
-    if (most_gpus(view, job, node) < gpus) continue;
-    if (state.promised == 0) {
-      best = std::min(best, {1, left, node});
-    } else if (state.affinity == gpus) {
-      best = std::min(best, {0, -left, node});
-    } else {
-      best = std::min(best, {2, left, node});
+  const auto accepts = [&](NodeId node) { return most_gpus(view, job, node) >= gpus; };
+  const auto first = [&](auto query) {
+    std::optional<HomeNodes::ByRoom> best;
+    for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+      if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
+      const std::optional<HomeNodes::ByRoom> found = query(type);
+      if (found && (!best || *found < *best)) best = found;
     }
-  }
-  const NodeId node = std::get<NodeId>(best);
-  if (node.is_none()) return {};
-  return {Slice{.node = node, .gpus = static_cast<std::uint16_t>(gpus)}};
+    return best;
+  };
+  auto best = first([&](GpuTypeId type) { return nodes_.roomiest_alike(type, gpus, accepts); });
+  if (!best)
+    best = first([&](GpuTypeId type) { return nodes_.tightest_empty(type, gpus, accepts); });
+  if (!best)
+    best = first([&](GpuTypeId type) { return nodes_.tightest_used(type, gpus, accepts); });
+  if (!best) return {};
+  return {Slice{.node = best->node, .gpus = static_cast<std::uint16_t>(gpus)}};
 }
 
 // Returns several nodes, in order of falling room; none if they have too little together.
 Gandiva::Home Gandiva::find_nodes(const View& view, JobId job, Among among, TypeMask types,
                                   NodeRange range) const {
   std::uint32_t gpus = view.jobs.gpus[job];
-  if (room_of(types) < gpus) return {};
+  if (nodes_.room(types) < gpus) return {};
   Home home;
   std::uint32_t together = 0;
   for (std::uint32_t row = range.begin; row < range.end; ++row) {
     const NodeId node(row);
-    const NodeState& state = nodes_[node];
+    const HomeNode& state = nodes_[node];
     if ((types & type_bit(state.type)) == 0) continue;
     if (among == Among::kEmptyNodes && state.promised > 0) continue;
     const std::uint32_t left =
@@ -376,21 +349,18 @@ Gandiva::Home Gandiva::find_nodes(const View& view, JobId job, Among among, Type
 Gandiva::Home Gandiva::find_shared(const View& view, JobId sharing, GangAsked asked,
                                    TypeMask types) const {
   const std::uint32_t gpus = asked.gpus;
-  const auto suits = [&](const NodeState& state) {
+  const auto suits = [&](const HomeNode& state) {
     return state.affinity == gpus && (types & type_bit(state.type)) != 0;
-  };
-  const auto load = [](const NodeState& state) {
-    return static_cast<double>(state.promised) / static_cast<double>(state.gpus);
   };
   std::pair<double, NodeId> best;
   Home home;
-  for (NodeId node : ids<NodeId>(nodes_.size())) {
-    const NodeState& state = nodes_[node];
-    if (state.suited == 0 || !suits(state) || most_gpus(view, sharing, node) < gpus) continue;
-    const std::pair at(load(state), node);
-    if (!home.empty() && best <= at) continue;
-    home = {Slice{.node = node, .gpus = static_cast<std::uint16_t>(gpus)}};
-    best = at;
+  const auto accepts = [&](NodeId node) { return most_gpus(view, sharing, node) >= gpus; };
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    if ((types & type_bit(type)) == 0) continue;
+    const auto found = nodes_.least_loaded(type, gpus, accepts);
+    if (!found || (!home.empty() && best <= std::pair(found->value, found->node))) continue;
+    home = {Slice{.node = found->node, .gpus = static_cast<std::uint16_t>(gpus)}};
+    best = {found->value, found->node};
   }
   JobId shared;  // the job of this home, if it is spread
   for (JobId job : spread_) {
@@ -399,7 +369,7 @@ Gandiva::Home Gandiva::find_shared(const View& view, JobId sharing, GangAsked as
     bool all_suit = within(view.cluster, asked.closeness.required, homes_[job]);
     for (Slice slice : homes_[job]) {
       gang += slice.gpus;
-      at.first = std::max(at.first, load(nodes_[slice.node]));
+      at.first = std::max(at.first, nodes_[slice.node].load());
       all_suit = all_suit && suits(nodes_[slice.node]) && slice.gpus % asked.task_gpus == 0 &&
                  most_gpus(view, sharing, slice.node) >= slice.gpus;
     }
@@ -414,14 +384,6 @@ Gandiva::Home Gandiva::find_shared(const View& view, JobId sharing, GangAsked as
   return home;
 }
 
-std::uint32_t Gandiva::room_of(TypeMask types) const {
-  std::uint32_t room = 0;
-  for (GpuTypeId type : ids<GpuTypeId>(room_.size())) {
-    if ((types & type_bit(type)) != 0) room += room_[type];
-  }
-  return room;
-}
-
 bool Gandiva::is_crowded(const Home& home) const {
   return std::ranges::any_of(
       home, [&](Slice slice) { return nodes_[slice.node].promised > nodes_[slice.node].gpus; });
@@ -431,7 +393,7 @@ bool Gandiva::is_crowded(const Home& home) const {
 // order of turns. If there is no room at all, none can move: a job's old room is too small for it,
 // or as spread as before.
 void Gandiva::migrate(const View& view, Plan& plan) {
-  const auto has_room = [&] { return room_of(~TypeMask{0}) > 0; };
+  const auto has_room = [&] { return nodes_.room(~TypeMask{0}) > 0; };
   if (!has_room()) return;
   sorted_ = spread_;
   turns_.sort(sorted_);

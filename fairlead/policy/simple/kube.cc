@@ -15,7 +15,8 @@
 // together. Pods that found no room are tried again when GPUs become free, but not every five
 // minutes.
 //
-// A decision costs O(pods tried x nodes + waiting).
+// A decision costs O(nodes + waiting), and for each pod O(types x GPUs of a node), or O(nodes) if the nodes of a type differ
+// in GPUs or tasks need other resources.
 #include "fairlead/model/levels.h"
 #include "fairlead/policy/kit/class_queue.h"
 #include "fairlead/policy/policies.h"
@@ -65,7 +66,12 @@ class Kube : public Policy {
   bool schedule_pinned(const View& view, Plan& plan, JobId job);
   bool schedule(const View& view, Plan& plan, JobId job);
   bool bind_within(const View& view, JobId job, NodeRange range);
+  struct Best {
+    NodeId node;
+    std::int64_t score = -1;
+  };
   NodeId best_node(const View& view, JobId job, NodeRange range) const;
+  void consider(const View& view, NodeId node, std::uint32_t pod, Best& best) const;
   std::int64_t score(std::int64_t requested, std::int64_t capacity) const;
   Duration backoff(std::int64_t tries) const;
   void forget(JobId job);
@@ -77,6 +83,7 @@ class Kube : public Policy {
   // State of the present decision.
   std::optional<FreeIndex> free_;  // GPUs that no job has and no pod is bound to
   TaskRoom room_;                  // other resources, of the same
+  bool has_equal_nodes_ = false;   // nodes of a type have the same number of GPUs
   std::vector<JobId> active_;
   std::vector<Slice> bound_now_;
   std::vector<std::pair<GangAsked, TypeMask>> full_;  // gangs that found no room
@@ -88,6 +95,11 @@ void Kube::decide(const View& view, Plan& plan) {
   if (view.waiting.empty()) return;
   free_ = plan.free();
   room_ = plan.room();
+  has_equal_nodes_ = true;
+  for (NodeId node : ids<NodeId>(view.cluster.nodes())) {
+    const std::uint32_t largest = view.cluster.type_node_gpus_max[view.cluster.node_type[node]];
+    if (view.cluster.node_gpus[node] != largest) has_equal_nodes_ = false;
+  }
   take_bound(view);
   active_.clear();
   for (JobId job : view.waiting) {
@@ -227,21 +239,37 @@ bool Kube::bind_within(const View& view, JobId job, NodeRange range) {
 }
 
 // NodeResourcesFit, with a score by GPUs alone: returns the first of the nodes with the best score that have room for a pod.
+// Nodes of one size have the same score if they have the same number of free GPUs.
 NodeId Kube::best_node(const View& view, JobId job, NodeRange range) const {
   const std::uint32_t pod = view.jobs.task_gpus[job];
-  NodeId best;
-  std::int64_t best_score = -1;
-  for (std::uint32_t row = range.begin; row < range.end; ++row) {
-    const NodeId node(row);
-    const bool is_allowed = (view.jobs.types[job] & type_bit(view.cluster.node_type[node])) != 0;
-    if (!is_allowed || free_->on(node) < pod || room_.tasks(job, node) == 0) continue;
-    const std::int64_t capacity = view.cluster.node_gpus[node];
-    const std::int64_t of_node = score(capacity - free_->on(node) + pod, capacity);
-    if (of_node <= best_score) continue;
-    best_score = of_node;
-    best = node;
+  const TypeMask types = view.jobs.types[job];
+  Best best;
+  if (!has_equal_nodes_ || room_.limits(job)) {
+    for (std::uint32_t row = range.begin; row < range.end; ++row) {
+      const NodeId node(row);
+      const bool is_allowed = (types & type_bit(view.cluster.node_type[node])) != 0;
+      if (!is_allowed || free_->on(node) < pod || room_.tasks(job, node) == 0) continue;
+      consider(view, node, pod, best);
+    }
+    return best.node;
   }
-  return best;
+  for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
+    if ((types & type_bit(type)) == 0) continue;
+    for (std::uint32_t free = pod;;) {
+      const NodeId node = free_->tightest(type, free, range);
+      if (node.is_none()) break;
+      consider(view, node, pod, best);
+      free = free_->on(node) + 1;
+    }
+  }
+  return best.node;
+}
+
+void Kube::consider(const View& view, NodeId node, std::uint32_t pod, Best& best) const {
+  const std::int64_t capacity = view.cluster.node_gpus[node];
+  const std::int64_t of_node = score(capacity - free_->on(node) + pod, capacity);
+  const bool is_better = of_node > best.score || (of_node == best.score && node < best.node);
+  if (is_better) best = {node, of_node};
 }
 
 // Returns 0 to 100, in whole numbers as kube-scheduler does.
