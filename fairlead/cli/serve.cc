@@ -7,7 +7,6 @@
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/run_flags.h"
 #include "fairlead/cli/service.h"
-#include "fairlead/io/nvml.h"
 #include "fairlead/io/real_io.h"
 #include "fairlead/live/live_policy.h"
 #include "fairlead/policy/registry.h"
@@ -104,7 +103,7 @@ Result<RealIoOptions> io_options(const Flags& flags) {
 }
 
 Result<Machine> machine_of(const Flags& flags) {
-  auto machine = flags.nodes.empty() ? nvidia_machine(kNvmlLibrary, flags.node_gpus)
+  auto machine = flags.nodes.empty() ? driver_machine({}, flags.node_gpus)
                                      : stand_in_machine(flags.nodes, flags.node_gpus);
   if (machine) {
     machine->host = host_size();

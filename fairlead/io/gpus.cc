@@ -12,9 +12,6 @@ namespace {
 // The server of NVIDIA's Multi-Process Service computes for its clients; the clients are counted instead.
 constexpr std::string_view kService = "nvidia-cuda-mps";
 
-// NVIDIA's character devices (Documentation/admin-guide/devices.txt of Linux).
-constexpr std::uint32_t kMajorNumber = 195;
-
 // The first namespace of processes has this number on every machine (PROC_PID_INIT_INO of Linux).
 bool sees_all_processes() {
   constexpr ino_t kFirst = 0xEFFFFFFC;
@@ -32,10 +29,10 @@ std::string printable_name(std::string name) {
 
 }  // namespace
 
-std::optional<Gpus> Gpus::open(const std::string& library) {
-  Result<std::unique_ptr<Nvml>> nvml = Nvml::load(library);
-  if (!nvml) return std::nullopt;
-  return Gpus(*std::move(nvml));
+std::optional<Gpus> Gpus::open(const GpuLibraries& libraries) {
+  Result<std::unique_ptr<GpuDriver>> driver = open_gpu_driver(libraries);
+  if (!driver) return std::nullopt;
+  return Gpus(*std::move(driver));
 }
 
 GpuLook Gpus::look(std::span<const std::string> names,
@@ -43,12 +40,12 @@ GpuLook Gpus::look(std::span<const std::string> names,
   GpuLook look;
   const bool sees_all = sees_all_processes();
   for (std::uint32_t gpu = 0; gpu < names.size(); ++gpu) {
-    look.errors.push_back(nvml_->error(names[gpu]));
-    look.busy_percent.push_back(nvml_->busy_percent(names[gpu]).value_or(-1));
-    look.power_w.push_back(nvml_->power_w(names[gpu]).value_or(-1));
-    look.memory.push_back(nvml_->memory(names[gpu]).value_or(GpuMemory()));
+    look.errors.push_back(driver_->error(names[gpu]));
+    look.busy_percent.push_back(driver_->busy_percent(names[gpu]).value_or(-1));
+    look.power_w.push_back(driver_->power_w(names[gpu]).value_or(-1));
+    look.memory.push_back(driver_->memory(names[gpu]).value_or(GpuMemory()));
     if (!sees_all) continue;
-    std::vector<pid_t> pids = nvml_->processes(names[gpu]).value_or(std::vector<pid_t>());
+    std::vector<pid_t> pids = driver_->processes(names[gpu]).value_or(std::vector<pid_t>());
     std::ranges::sort(pids);
     for (const pid_t pid : pids) {
       const std::optional<TaskId> task = task_of(pid);
@@ -71,7 +68,7 @@ GpuLook Gpus::look(std::span<const std::string> names,
 std::vector<DeviceNumber> Gpus::devices(std::span<const std::string> names) const {
   std::vector<DeviceNumber> devices;
   for (const std::string& name : names) {
-    if (const auto number = nvml_->device_number(name)) devices.push_back({kMajorNumber, *number});
+    if (const auto number = driver_->device(name)) devices.push_back(*number);
   }
   return devices;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "fairlead/io/device_program.h"
+#include "fairlead/io/gpu_driver.h"
 #include "fairlead/io/io.h"
-#include "fairlead/io/nvml.h"
 
 #include <functional>
 #include <memory>
@@ -17,8 +17,8 @@ namespace fairlead {
 
 class Gpus {
  public:
-  // Nothing: the driver does not answer.
-  static std::optional<Gpus> open(const std::string& library);
+  // Nothing: no driver lists a GPU.
+  static std::optional<Gpus> open(const GpuLibraries& libraries);
 
   // `names`: the UUIDs of the machine's GPUs, in its order. Costs a few milliseconds for each GPU. In a container with
   // its own process numbers no process is reported, because the driver's numbers cannot be found there.
@@ -30,9 +30,9 @@ class Gpus {
   std::vector<DeviceNumber> devices(std::span<const std::string> names) const;
 
  private:
-  explicit Gpus(std::unique_ptr<Nvml> nvml) : nvml_(std::move(nvml)) {}
+  explicit Gpus(std::unique_ptr<GpuDriver> driver) : driver_(std::move(driver)) {}
 
-  std::unique_ptr<Nvml> nvml_;
+  std::unique_ptr<GpuDriver> driver_;
 };
 
 }  // namespace fairlead

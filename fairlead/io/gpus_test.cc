@@ -18,7 +18,7 @@ class GpusTest : public RealIoTest {
     io_.reset();
     RealIoOptions with_gpus = options();
     with_gpus.has_gpus = true;
-    with_gpus.nvml = FAIRLEAD_TESTING_NVML_LIBRARY;
+    with_gpus.gpu_libraries.nvml = {FAIRLEAD_TESTING_NVML_LIBRARY};
     auto opened = RealIo::open(with_gpus);
     EXPECT_TRUE(opened) << opened.error().message;
     io_ = *std::move(opened);
@@ -80,7 +80,7 @@ TEST_P(GpusTest, ATaskThatTheNextDaemonFindsIsNotForeign) {
   io_.reset();
   RealIoOptions again = options();
   again.has_gpus = true;
-  again.nvml = FAIRLEAD_TESTING_NVML_LIBRARY;
+  again.gpu_libraries.nvml = {FAIRLEAD_TESTING_NVML_LIBRARY};
   io_ = RealIo::open(again).value();
   ASSERT_EQ(io_->tasks().size(), 1U);
   say_on("GPU-b", pid);

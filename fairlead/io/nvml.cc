@@ -1,13 +1,16 @@
 #include "fairlead/io/nvml.h"
 
+#include "fairlead/io/driver_library.h"
+#include "fairlead/shim/files.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
-#include <dlfcn.h>
 #include <map>
 #include <set>
+#include <sstream>
+#include <utility>
 
 namespace fairlead {
 namespace {
@@ -20,6 +23,13 @@ constexpr int kTooSmall = 7;      // NVML_ERROR_INSUFFICIENT_SIZE
 constexpr int kGpuIsLost = 15;    // NVML_ERROR_GPU_IS_LOST
 constexpr int kTries = 4;         // reads of a list that grows meanwhile
 constexpr unsigned kMore = 16;
+constexpr unsigned kAllInstances = ~0U;  // an event with it is of the whole GPU
+
+// Whole GPUs have this major number (Documentation/admin-guide/devices.txt of Linux). Instances have one that the kernel
+// chooses.
+constexpr std::uint32_t kMajorNumber = 195;
+constexpr const char* kCapabilities = "nvidia-caps";
+constexpr const char* kMigDevices = "/proc/driver/nvidia-caps/mig-minors";
 
 using Device = void*;
 
@@ -64,56 +74,35 @@ struct EventData {  // nvmlEventData_t
 // ignores.
 constexpr std::array<unsigned long long, 6> kXidsOfPrograms = {13, 31, 43, 45, 68, 109};
 
-// Blocks all signals of this thread, and so of the threads that the library starts meanwhile. The driver's library keeps
-// threads; one without the mask would take the daemon's SIGTERM, which then ends the daemon.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-// Finds a function of a loaded library; null and false: there is none.
-template <class Function>
-bool find_in(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
-
 // The critical errors that the driver reports.
 class XidEvents {
  public:
   // REQUIRES: NVML is initialised. Without the functions, or if the driver has no events, there will be no errors.
-  void open(void* library) {
-    const bool has_events = find_in(library, "nvmlEventSetCreate", create_) &&
-                            find_in(library, "nvmlEventSetFree", free_) &&
-                            find_in(library, "nvmlDeviceRegisterEvents", register_) &&
-                            find_in(library, "nvmlEventSetWait_v2", wait_);
+  void open(const DriverLibrary& library) {
+    const bool has_events = library.find("nvmlEventSetCreate", create_) &&
+                            library.find("nvmlEventSetFree", free_) &&
+                            library.find("nvmlDeviceRegisterEvents", register_) &&
+                            library.find("nvmlEventSetWait_v2", wait_);
     if (!has_events || create_(&events_) != kSuccess) events_ = nullptr;
   }
   void close() {
     if (events_ != nullptr) free_(events_);
   }
-  // Returns the first error of the GPU since the first call for it; 0: none.
-  unsigned long long first(Device device) {
+  // Returns the first error of the GPU, or of its instance, since the first call for the GPU; 0: none.
+  unsigned long long first(Device device, unsigned instance) {
     if (events_ == nullptr) return 0;
     if (watched_.insert(device).second) register_(device, kXid, events_);
     EventData event{};
     while (wait_(events_, &event, 0) == kSuccess) {
       const bool is_of_program =
           std::ranges::find(kXidsOfPrograms, event.xid) != kXidsOfPrograms.end();
-      if (event.type == kXid && !is_of_program) xids_.try_emplace(event.device, event.xid);
+      if (event.type == kXid && !is_of_program)
+        xids_.try_emplace({event.device, event.gpu_instance}, event.xid);
     }
-    const auto found = xids_.find(device);
-    return found == xids_.end() ? 0 : found->second;
+    for (const unsigned of : {kAllInstances, instance}) {
+      if (const auto found = xids_.find({device, of}); found != xids_.end()) return found->second;
+    }
+    return 0;
   }
 
  private:
@@ -123,23 +112,95 @@ class XidEvents {
   int (*wait_)(void*, void*, unsigned) = nullptr;  // fills an EventData; milliseconds
   void* events_ = nullptr;
   std::set<Device> watched_;
-  std::map<Device, unsigned long long> xids_;
+  std::map<std::pair<Device, unsigned>, unsigned long long> xids_;
+};
+
+// Returns the number of a kind of character devices: " 238 nvidia-caps" of /proc/devices. Nothing: there is no such kind.
+std::optional<std::uint32_t> major_number(const std::string& kind) {
+  std::istringstream lines(shim::read_file("/proc/devices").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::uint32_t number = 0;
+    std::string name;
+    if (words >> number >> name && name == kind) return number;
+  }
+  return std::nullopt;
+}
+
+// The instances of GPUs that are divided (MIG).
+class Instances {
+ public:
+  // Without the functions, no GPU is divided.
+  void open(const DriverLibrary& library) {
+    is_open_ = library.find("nvmlDeviceGetMigMode", mode_) &&
+               library.find("nvmlDeviceGetMaxMigDeviceCount", count_) &&
+               library.find("nvmlDeviceGetMigDeviceHandleByIndex", by_index_) &&
+               library.find("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", whole_) &&
+               library.find("nvmlDeviceGetGpuInstanceId", gpu_instance_) &&
+               library.find("nvmlDeviceGetComputeInstanceId", compute_instance_);
+  }
+  // Returns whether the GPU is divided.
+  bool divide(Device gpu) const {
+    unsigned mode = 0;
+    unsigned pending = 0;
+    return is_open_ && mode_(gpu, &mode, &pending) == kSuccess && mode == 1;
+  }
+  // Returns the instances of a divided GPU. Their numbers have gaps.
+  std::vector<Device> of(Device gpu) const {
+    std::vector<Device> all;
+    unsigned count = 0;
+    if (count_(gpu, &count) != kSuccess) return all;
+    for (unsigned i = 0; i < count; ++i) {
+      Device instance = nullptr;
+      if (by_index_(gpu, i, &instance) == kSuccess) all.push_back(instance);
+    }
+    return all;
+  }
+  // Returns the GPU of an instance; a whole GPU is its own.
+  Device whole(Device device) const {
+    Device gpu = nullptr;
+    return is_open_ && whole_(device, &gpu) == kSuccess ? gpu : device;
+  }
+  unsigned gpu_instance(Device instance) const {
+    unsigned number = kAllInstances;
+    gpu_instance_(instance, &number);
+    return number;
+  }
+  // Returns the device of an instance of /dev/nvidia`gpu`.
+  std::optional<DeviceNumber> device(Device instance, unsigned gpu) const {
+    unsigned number = 0;
+    if (compute_instance_(instance, &number) != kSuccess) return std::nullopt;
+    const std::optional<std::uint32_t> major = major_number(kCapabilities);
+    const std::optional<std::uint32_t> minor =
+        mig_device(shim::read_file(kMigDevices).value_or(""), gpu, gpu_instance(instance), number);
+    if (!major || !minor) return std::nullopt;
+    return DeviceNumber{*major, *minor};
+  }
+
+ private:
+  bool is_open_ = false;
+  int (*mode_)(Device, unsigned*, unsigned*) = nullptr;
+  int (*count_)(Device, unsigned*) = nullptr;
+  int (*by_index_)(Device, unsigned, Device*) = nullptr;
+  int (*whole_)(Device, Device*) = nullptr;
+  int (*gpu_instance_)(Device, unsigned*) = nullptr;
+  int (*compute_instance_)(Device, unsigned*) = nullptr;
 };
 
 // NVML loaded at run time; its handles and results are plain C.
-class Library : public Nvml {
+class Nvml : public GpuDriver {
  public:
-  explicit Library(void* library) : library_(library) {}
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  ~Library() override {
+  explicit Nvml(std::span<const std::string> names) : library_(names) {}
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+  ~Nvml() override {
     xids_.close();
     if (is_up_) shutdown_();
-    if (library_ != nullptr) ::dlclose(library_);
   }
 
-  Status open(const std::string& path) {
-    if (library_ == nullptr)
+  Status open() {
+    const std::string& path = library_.name();
+    if (!library_.is_open())
       return input_error("no NVIDIA driver is installed: {} does not exist", path);
     const bool is_whole = find("nvmlInit_v2", init_) && find("nvmlShutdown", shutdown_) &&
                           find("nvmlDeviceGetCount_v2", count_) &&
@@ -155,6 +216,7 @@ class Library : public Nvml {
     find("nvmlDeviceGetMemoryInfo", memory_);
     find("nvmlDeviceGetRemappedRows", remapped_);
     find("nvmlDeviceGetMinorNumber", minor_);
+    instances_.open(library_);
     if (const int status = init_(); status != kSuccess)
       return input_error("the NVIDIA driver does not answer (NVML error {})", status);
     is_up_ = true;
@@ -170,12 +232,12 @@ class Library : public Nvml {
     std::vector<Gpu> gpus;
     for (unsigned i = 0; i < count; ++i) {
       Device device = nullptr;
-      std::array<char, 96> name{};
-      std::array<char, 96> uuid{};
-      const bool is_told = by_index_(i, &device) == kSuccess &&
-                           name_(device, name.data(), name.size()) == kSuccess &&
-                           uuid_(device, uuid.data(), uuid.size()) == kSuccess;
-      if (is_told) gpus.push_back({name.data(), uuid.data()});
+      if (by_index_(i, &device) != kSuccess) continue;
+      if (!instances_.divide(device)) {
+        add(device, gpus);
+        continue;
+      }
+      for (Device instance : instances_.of(device)) add(instance, gpus);
     }
     return gpus;
   }
@@ -232,14 +294,13 @@ class Library : public Nvml {
                      .used_mb = static_cast<std::uint32_t>((memory.used + kMb - 1) / kMb)};
   }
 
-  std::optional<std::uint32_t> device_number(const std::string& uuid) override {
+  std::optional<DeviceNumber> device(const std::string& uuid) override {
     Device device = nullptr;
     unsigned number = 0;
-    if (minor_ == nullptr || by_uuid_(uuid.c_str(), &device) != kSuccess ||
-        minor_(device, &number) != kSuccess) {
-      return std::nullopt;
-    }
-    return number;
+    if (minor_ == nullptr || by_uuid_(uuid.c_str(), &device) != kSuccess) return std::nullopt;
+    const Device whole = instances_.whole(device);
+    if (minor_(whole, &number) != kSuccess) return std::nullopt;
+    return whole == device ? DeviceNumber{kMajorNumber, number} : instances_.device(device, number);
   }
 
   // The memory of a GPU cannot be read if the GPU has fallen off the bus, or must be reset.
@@ -255,22 +316,34 @@ class Library : public Nvml {
     if (status != kSuccess && status != kNotSupported && status != kNoPermission)
       return fmt::format("the NVIDIA driver has an error for it (NVML error {})", status);
     RemappedRows rows{};
+    const Device whole = instances_.whole(device);
     const bool has_rows =
-        remapped_ != nullptr && remapped_(device, &rows.corrected, &rows.uncorrected, &rows.pending,
+        remapped_ != nullptr && remapped_(whole, &rows.corrected, &rows.uncorrected, &rows.pending,
                                           &rows.failed) == kSuccess;
     if (has_rows && rows.failed != 0)
       return "its memory has errors that the driver could not repair";
-    const unsigned long long xid = xids_.first(device);
+    const unsigned instance = whole == device ? kAllInstances : instances_.gpu_instance(device);
+    const unsigned long long xid = xids_.first(whole, instance);
     return xid != 0 ? fmt::format("the NVIDIA driver has reported Xid {} for it", xid) : "";
   }
 
+  const char* visible_devices() const override { return "CUDA_VISIBLE_DEVICES"; }
+
  private:
   template <class Function>
-  bool find(const char* name, Function& function) {
-    return find_in(library_, name, function);
+  bool find(const char* name, Function& function) const {
+    return library_.find(name, function);
   }
 
-  void* library_;
+  // Adds the GPU or instance if it answers.
+  void add(Device device, std::vector<Gpu>& gpus) const {
+    std::array<char, 96> name{};
+    std::array<char, 96> uuid{};
+    const bool answers = name_(device, name.data(), name.size()) == kSuccess &&
+                         uuid_(device, uuid.data(), uuid.size()) == kSuccess;
+    if (answers) gpus.push_back({name.data(), uuid.data()});
+  }
+  DriverLibrary library_;
   bool is_up_ = false;
   int (*init_)() = nullptr;
   int (*shutdown_)() = nullptr;
@@ -286,16 +359,31 @@ class Library : public Nvml {
   int (*minor_)(Device, unsigned*) = nullptr;             // may be missing
   // Drivers before 450 have no such function.
   int (*remapped_)(Device, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
+  Instances instances_;
   XidEvents xids_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Nvml>> Nvml::load(const std::string& path) {
+Result<std::unique_ptr<GpuDriver>> load_nvml(std::span<const std::string> libraries) {
   const BlockedSignals blocked;
-  auto library = std::make_unique<Library>(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
-  FL_TRY(library->open(path));
-  return library;
+  auto driver = std::make_unique<Nvml>(libraries);
+  FL_TRY(driver->open());
+  return driver;
+}
+
+std::optional<std::uint32_t> mig_device(const std::string& table, std::uint32_t gpu,
+                                        std::uint32_t gpu_instance,
+                                        std::uint32_t compute_instance) {
+  const std::string wanted =
+      fmt::format("gpu{}/gi{}/ci{}/access", gpu, gpu_instance, compute_instance);
+  std::istringstream words(table);
+  std::string name;
+  std::uint32_t number = 0;
+  while (words >> name >> number) {
+    if (name == wanted) return number;
+  }
+  return std::nullopt;
 }
 
 }  // namespace fairlead

@@ -22,13 +22,16 @@ class NvmlTest : public testing::Test {
     std::remove(file_.c_str());
   }
   void say(const std::string& text) const { std::ofstream(file_) << text; }
-  std::unique_ptr<Nvml> load() const {
-    auto nvml = Nvml::load(FAIRLEAD_TESTING_NVML_LIBRARY);
+  static Result<std::unique_ptr<GpuDriver>> load_named(const std::string& library) {
+    return load_nvml(std::vector<std::string>{library});
+  }
+  std::unique_ptr<GpuDriver> load() const {
+    auto nvml = load_named(FAIRLEAD_TESTING_NVML_LIBRARY);
     EXPECT_TRUE(nvml) << nvml.error().message;
     return nvml ? std::move(*nvml) : nullptr;
   }
   static std::string refusal(const std::string& library) {
-    const auto nvml = Nvml::load(library);
+    const auto nvml = load_named(library);
     return nvml ? "" : nvml.error().message;
   }
 
@@ -112,6 +115,47 @@ TEST_F(NvmlTest, AGpuWithACriticalErrorIsOutOfService) {
   EXPECT_EQ(nvml->error("GPU-a"), "the NVIDIA driver has reported Xid 48 for it");
   EXPECT_EQ(nvml->error("GPU-b"), "the NVIDIA driver has reported Xid 79 for it") << "it stays so";
   EXPECT_EQ(load()->error("GPU-c"), "the NVIDIA driver no longer lists it");
+}
+
+constexpr const char* kDivided =
+    "gpu GPU-a 0 NVIDIA A100-SXM4-40GB\ngpu GPU-b 0 NVIDIA A100-SXM4-40GB\n"
+    "mig MIG-1 GPU-b 7 0 NVIDIA A100-SXM4-40GB MIG 1g.5gb\n"
+    "mig MIG-3 GPU-b 2 0 NVIDIA A100-SXM4-40GB MIG 3g.20gb\n";
+
+TEST_F(NvmlTest, InstancesReplaceTheirGpu) {
+  say(std::string(kDivided) + "memory MIG-3 20000000000 1\nprocess MIG-1 77\n");
+  const auto nvml = load();
+  const auto gpus = nvml->gpus();
+  ASSERT_EQ(gpus.size(), 3U);
+  EXPECT_EQ(gpus[0].uuid, "GPU-a");
+  EXPECT_EQ(gpus[1].uuid, "MIG-1");
+  EXPECT_EQ(gpus[2].name, "NVIDIA A100-SXM4-40GB MIG 3g.20gb");
+  EXPECT_EQ(nvml->memory("MIG-3"), (GpuMemory{.total_mb = 20'000, .used_mb = 1}));
+  EXPECT_EQ(nvml->processes("MIG-1"), std::vector<pid_t>{77});
+  EXPECT_EQ(nvml->device("GPU-b"), (DeviceNumber{195, 1}));
+  EXPECT_EQ(nvml->device("MIG-1"), std::nullopt) << "no table of the kernel module here";
+}
+
+TEST_F(NvmlTest, AnErrorOfAnInstanceLeavesTheOthers) {
+  say(kDivided);
+  const auto nvml = load();
+  say(std::string(kDivided) + "xid GPU-b 48 2\n");
+  EXPECT_EQ(nvml->error("MIG-1"), "");
+  EXPECT_EQ(nvml->error("MIG-3"), "the NVIDIA driver has reported Xid 48 for it");
+  say(std::string(kDivided) + "xid GPU-b 48 2\nxid GPU-b 79\n");
+  EXPECT_EQ(nvml->error("MIG-1"), "the NVIDIA driver has reported Xid 79 for it");
+  EXPECT_EQ(nvml->error("GPU-a"), "");
+  say(std::string(kDivided) + "remap GPU-b\n");
+  EXPECT_EQ(load()->error("MIG-1"), "its memory has errors that the driver could not repair");
+}
+
+TEST(MigDevice, IsThatOfTheComputeInstance) {
+  const std::string table =
+      "config 1\nmonitor 2\ngpu0/gi1/access 12\ngpu0/gi1/ci0/access 13\ngpu1/gi1/ci0/access 148\n";
+  EXPECT_EQ(mig_device(table, 0, 1, 0), 13U);
+  EXPECT_EQ(mig_device(table, 1, 1, 0), 148U);
+  EXPECT_EQ(mig_device(table, 1, 2, 0), std::nullopt);
+  EXPECT_EQ(mig_device("", 0, 1, 0), std::nullopt);
 }
 
 TEST_F(NvmlTest, WithoutEventsOfTheDriverNothingIsKnownOfXids) {

@@ -221,7 +221,7 @@ Result<std::unique_ptr<RealIo>> Machine::open(RealIoOptions options) {
                                            std::move(tasks), std::move(options.admin_group));
   machine->cgroups_ = cgroups;
   machine->limits_ = limits;
-  if (options.has_gpus) machine->gpus_ = Gpus::open(options.nvml);
+  if (options.has_gpus) machine->gpus_ = Gpus::open(options.gpu_libraries);
   FL_TRY(machine->watch_signals_and_time());
   return machine;
 }

@@ -15,8 +15,8 @@
 #pragma once
 
 #include "fairlead/base/result.h"
+#include "fairlead/io/gpu_driver.h"
 #include "fairlead/io/io.h"
-#include "fairlead/io/nvml.h"
 
 #include <filesystem>
 #include <memory>
@@ -29,7 +29,7 @@ struct RealIoOptions {
   std::filesystem::path folder;          // created if missing
   std::filesystem::path socket{};        // empty: "socket" in the folder
   bool has_gpus = false;                 // false: the GPUs are stand-ins
-  std::string nvml = kNvmlLibrary;       // the library that reports their load
+  GpuLibraries gpu_libraries{};          // that report their load
   std::uint16_t port = 0;                // TCP port on 127.0.0.1 on which it also listens; 0: none
   std::string admin_group = "fairlead";  // its members are administrators; it need not exist
   std::filesystem::path shim{};          // the program; empty: fairlead-shim beside this program

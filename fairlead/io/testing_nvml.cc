@@ -2,16 +2,18 @@
 // answers, which is read at each call:
 //
 //   gpu UUID BUSY_PERCENT NAME...   a GPU, in order; the first one is /dev/nvidia0
+//   mig UUID GPU_UUID GPU_INSTANCE COMPUTE_INSTANCE NAME...   an instance of the GPU, which is thus divided; in order
 //   process UUID PID                that computes on it
 //   memory UUID TOTAL USED          of the GPU, in bytes; without, 16 GiB of which none is used
 //   power UUID MILLIWATTS           that it draws; without, none
 //   remap UUID                      a row of its memory could not be remapped
-//   xid UUID CODE                   an event, which a set of events returns once
+//   xid UUID CODE [GPU_INSTANCE]    an event, which a set of events returns once
 //   fail FUNCTION CODE [UUID]       the function returns that error, for that GPU or for all
 //
 // Without the file, nvmlInit_v2 fails as if the driver were not loaded. As NVIDIA's library does, it starts a thread that
 // stays.
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -40,15 +42,19 @@ struct Gpu {
   unsigned long long used_memory = 0;
   unsigned milliwatts = 0;
   std::vector<unsigned> pids;
+  std::string whole;  // UUID of the GPU of an instance
+  unsigned gpu_instance = 0;
+  unsigned compute_instance = 0;
 };
 
 struct Event {
   std::string uuid;
   unsigned long long xid = 0;
+  unsigned gpu_instance = ~0U;
 };
 
 struct Driver {
-  std::vector<Gpu> gpus;
+  std::vector<Gpu> gpus;  // and instances
   struct Failure {
     std::string function, uuid;
     int code = 0;
@@ -88,11 +94,18 @@ Driver driver() {
       words >> gpu.busy >> std::ws;
       std::getline(words, gpu.name);
       now.gpus.push_back(gpu);
+    } else if (what == "mig") {
+      Gpu gpu{.uuid = first};
+      words >> gpu.whole >> gpu.gpu_instance >> gpu.compute_instance >> std::ws;
+      std::getline(words, gpu.name);
+      now.gpus.push_back(gpu);
     } else if (what == "process" || what == "memory" || what == "power" || what == "remap") {
       for (Gpu& gpu : now.gpus)
         if (gpu.uuid == first) describe(what, words, gpu);
     } else if (what == "xid") {
-      words >> now.events.emplace_back(Event{.uuid = first}).xid;
+      Event& event = now.events.emplace_back(Event{.uuid = first});
+      words >> event.xid;
+      if (!(words >> event.gpu_instance)) event.gpu_instance = ~0U;
     } else if (what == "fail") {
       Driver::Failure failure{.function = first};
       words >> failure.code >> failure.uuid;
@@ -111,6 +124,19 @@ const Gpu* gpu_of(const Driver& now, void* handle) {
   for (std::size_t i = 0; i < now.gpus.size(); ++i)
     if (handle_of(i) == handle) return &now.gpus[i];
   return nullptr;
+}
+
+bool is_whole(const Gpu& gpu) { return gpu.whole.empty(); }
+
+// Gives the handle of the one at `index` among the GPUs and instances that `is_it` selects.
+template <class IsIt>
+int nth(const Driver& now, unsigned index, const IsIt& is_it, void** device) {
+  for (std::size_t i = 0; i < now.gpus.size(); ++i) {
+    if (!is_it(now.gpus[i]) || index-- > 0) continue;
+    *device = handle_of(i);
+    return 0;
+  }
+  return kNotFound;
 }
 
 int copy(const std::string& text, char* into, unsigned size) {
@@ -168,13 +194,59 @@ int nvmlShutdown() { return 0; }
 
 int nvmlDeviceGetCount_v2(unsigned* count) {
   const Driver now = driver();
-  *count = static_cast<unsigned>(now.gpus.size());
+  *count = static_cast<unsigned>(std::count_if(now.gpus.begin(), now.gpus.end(), is_whole));
   return now.failure_of("nvmlDeviceGetCount_v2");
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-  if (index >= driver().gpus.size()) return kInvalidArgument;
-  *device = handle_of(index);
+  return nth(driver(), index, is_whole, device);
+}
+
+int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  if (gpu == nullptr) return kInvalidArgument;
+  *current = *pending = std::any_of(now.gpus.begin(), now.gpus.end(),
+                                    [&](const Gpu& one) { return one.whole == gpu->uuid; })
+                            ? 1
+                            : 0;
+  return now.failure_of("nvmlDeviceGetMigMode", gpu->uuid);
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void*, unsigned* count) {
+  *count = 7;
+  return 0;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void* device, unsigned index, void** instance) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, device);
+  if (gpu == nullptr) return kInvalidArgument;
+  return nth(
+      now, index, [&](const Gpu& one) { return one.whole == gpu->uuid; }, instance);
+}
+
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* instance, void** device) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, instance);
+  if (gpu == nullptr || is_whole(*gpu)) return kInvalidArgument;
+  return nth(
+      now, 0, [&](const Gpu& one) { return one.uuid == gpu->whole; }, device);
+}
+
+int nvmlDeviceGetGpuInstanceId(void* instance, unsigned* id) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, instance);
+  if (gpu == nullptr || is_whole(*gpu)) return kInvalidArgument;
+  *id = gpu->gpu_instance;
+  return 0;
+}
+
+int nvmlDeviceGetComputeInstanceId(void* instance, unsigned* id) {
+  const Driver now = driver();
+  const Gpu* gpu = gpu_of(now, instance);
+  if (gpu == nullptr || is_whole(*gpu)) return kInvalidArgument;
+  *id = gpu->compute_instance;
   return 0;
 }
 
@@ -273,7 +345,7 @@ int nvmlEventSetWait_v2(void* set, void* data, unsigned /*timeout_ms*/) {
     for (void* device : events.devices) {
       const Gpu* const gpu = gpu_of(now, device);
       if (gpu == nullptr || gpu->uuid != event.uuid) continue;
-      *static_cast<EventData*>(data) = {device, kXid, event.xid, ~0U, ~0U};
+      *static_cast<EventData*>(data) = {device, kXid, event.xid, event.gpu_instance, ~0U};
       return 0;
     }
   }

@@ -13,7 +13,7 @@ namespace fairlead {
 constexpr const char* kGpuFile = "gpus";
 
 struct GpuFile {
-  // Names as in CUDA_VISIBLE_DEVICES, by the machine's number of the GPU; empty: as the machine has them.
+  // Machine::gpu_names, by the machine's number of the GPU; empty: as the machine has them.
   std::vector<std::string> names;
   std::vector<std::string> cordoned;  // names of GPUs that an administrator closed
   struct Closed {                     // by failures

@@ -1,7 +1,6 @@
 #include "fairlead/local/machine.h"
 
 #include "fairlead/base/parse.h"
-#include "fairlead/io/nvml.h"
 #include "fairlead/model/cluster_build.h"
 #include "fairlead/model/gpu_names.h"
 
@@ -111,12 +110,14 @@ Result<Machine> stand_in_machine(std::string_view text, std::uint32_t node_gpus)
   return machine;
 }
 
-Result<Machine> nvidia_machine(const std::string& library, std::uint32_t node_gpus) {
-  FL_TRY_ASSIGN(nvml, Nvml::load(library));
+Result<Machine> driver_machine(const GpuLibraries& libraries, std::uint32_t node_gpus) {
+  FL_TRY_ASSIGN(driver, open_gpu_driver(libraries));
   std::vector<Gpu> gpus;
-  for (const Nvml::Gpu& gpu : nvml->gpus()) gpus.push_back({short_gpu_name(gpu.name), gpu.uuid});
-  if (gpus.empty()) return input_error("the NVIDIA driver knows of no GPU");
-  return machine_of("this machine", gpus, node_gpus);
+  for (const GpuDriver::Gpu& gpu : driver->gpus())
+    gpus.push_back({short_gpu_name(gpu.name), gpu.uuid});
+  FL_TRY_ASSIGN(machine, machine_of("this machine", gpus, node_gpus));
+  machine.visible_devices = driver->visible_devices();
+  return machine;
 }
 
 FirstGpus first_gpus(const Cluster& cluster) {

@@ -6,6 +6,7 @@
 
 #include "fairlead/base/ids.h"
 #include "fairlead/base/result.h"
+#include "fairlead/io/gpu_driver.h"
 #include "fairlead/model/cluster.h"
 #include "fairlead/model/gang_pool.h"
 
@@ -29,8 +30,9 @@ struct Machine {
   // The assumed speed of a GPU of each type, only for stand-ins, which pass it to their jobs (FAIRLEAD_SPEED). 1 for a
   // real GPU.
   IdVector<GpuTypeId, double> speed;
-  // Names as in CUDA_VISIBLE_DEVICES, by the machine's number of the GPU (machine_gpus()).
+  // Names as in the variable visible_devices, by the machine's number of the GPU (machine_gpus()).
   std::vector<std::string> gpu_names;
+  std::string visible_devices = "CUDA_VISIBLE_DEVICES";  // as GpuDriver::visible_devices()
   std::vector<std::uint32_t>
       driver_numbers{};  // beside gpu_names: their numbers in the driver's order
   // GPUs that the machine had when its folder was last used, and that it has no more.
@@ -51,8 +53,9 @@ std::vector<std::uint32_t> machine_gpus(const FirstGpus& first, Gang gang,
 // same as "4xV100". Error: the place and the mistake.
 Result<Machine> stand_in_machine(std::string_view text, std::uint32_t node_gpus = kNodeGpusMax);
 
-// Returns the GPUs from NVIDIA's management library (io/nvml.h). Error: there is no library, or it finds no GPU.
-Result<Machine> nvidia_machine(const std::string& library, std::uint32_t node_gpus = kNodeGpusMax);
+// Returns the GPUs of the driver (io/gpu_driver.h). Error: there is no driver, or it lists no GPU.
+Result<Machine> driver_machine(const GpuLibraries& libraries,
+                               std::uint32_t node_gpus = kNodeGpusMax);
 
 // Returns the size of the machine of this process.
 HostSize host_size();

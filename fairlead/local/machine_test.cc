@@ -36,10 +36,13 @@ TEST(Machine, WhatIsWrongIsNamed) {
 }
 
 TEST(Machine, WithoutADriverTheErrorSaysSo) {
-  const auto machine = nvidia_machine("libnot-there.so");
+  const auto machine =
+      driver_machine({.nvml = {"libnot-there.so"}, .rocm_smi = {"libnor-that.so"}});
   ASSERT_FALSE(machine.has_value());
-  EXPECT_EQ(machine.error().message,
-            "no NVIDIA driver is installed: libnot-there.so does not exist");
+  EXPECT_EQ(
+      machine.error().message,
+      "no NVIDIA driver is installed: libnot-there.so does not exist; no AMD driver is installed: "
+      "libnor-that.so does not exist");
 }
 
 // By a library in place of NVML (io/testing_nvml.cc).
@@ -48,9 +51,11 @@ TEST(Machine, TheGpusOfTheDriverAreANodeForEachType) {
   ::setenv("FAIRLEAD_TESTING_NVML", file.c_str(), 1);
   std::ofstream(file) << "gpu GPU-a 0 Tesla V100-PCIE-16GB\ngpu GPU-b 0 NVIDIA A100-SXM4-80GB\n"
                          "gpu GPU-c 0 Tesla V100-PCIE-16GB\n";
-  const auto machine = nvidia_machine(FAIRLEAD_TESTING_NVML_LIBRARY);
+  const GpuLibraries libraries = {.nvml = {FAIRLEAD_TESTING_NVML_LIBRARY},
+                                  .rocm_smi = {"libnor-that.so"}};
+  const auto machine = driver_machine(libraries);
   std::ofstream(file) << "";
-  const auto none = nvidia_machine(FAIRLEAD_TESTING_NVML_LIBRARY);
+  const auto none = driver_machine(libraries);
   std::remove(file.c_str());
   ::unsetenv("FAIRLEAD_TESTING_NVML");
   ASSERT_TRUE(machine.has_value()) << machine.error().message;
@@ -58,7 +63,10 @@ TEST(Machine, TheGpusOfTheDriverAreANodeForEachType) {
   EXPECT_EQ(machine->gpu_names, (std::vector<std::string>{"GPU-a", "GPU-c", "GPU-b"}));
   EXPECT_EQ(machine->speed[GpuTypeId(1)], 1);
   ASSERT_FALSE(none.has_value());
-  EXPECT_EQ(none.error().message, "the NVIDIA driver knows of no GPU");
+  EXPECT_EQ(machine->visible_devices, "CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(none.error().message,
+            "the NVIDIA driver knows of no GPU; no AMD driver is installed: libnor-that.so does "
+            "not exist");
 }
 
 TEST(Machine, SomeGpusAreLeftOut) {
@@ -81,6 +89,11 @@ TEST(Machine, NamesOfGpusAreShort) {
   EXPECT_EQ(short_gpu_name("Tesla V100-PCIE-16GB"), "V100");
   EXPECT_EQ(short_gpu_name("NVIDIA GeForce RTX 3090"), "RTX3090");
   EXPECT_EQ(short_gpu_name("Tesla K80"), "K80");
+  EXPECT_EQ(short_gpu_name("NVIDIA A100-SXM4-80GB MIG 1g.10gb"), "A100-1g.10gb");
+  EXPECT_EQ(short_gpu_name("AMD Instinct MI300X OAM"), "MI300X");
+  EXPECT_EQ(short_gpu_name("AMD INSTINCT MI250 (MCM) OAM AC MBA"), "MI250");
+  EXPECT_EQ(short_gpu_name("Aldebaran/MI200 [Instinct MI250X/MI250]"), "MI250X");
+  EXPECT_EQ(short_gpu_name("Navi 31 [Radeon RX 7900 XT/7900 XTX/7900M]"), "RX7900");
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ Result<SameGpus> same_gpus(const Machine& present, const KnownGpus& known) {
   FL_TRY_ASSIGN(cluster, build_cluster(present.cluster.name, {}, nodes));
   machine.cluster = std::move(cluster);
   machine.host = present.host;
+  machine.visible_devices = present.visible_devices;
   for (const std::string& type : machine.cluster.type_names) {
     const GpuTypeId as_present = present.cluster.type_named(type);
     machine.speed.push_back(as_present.is_none() ? 1 : present.speed[as_present]);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,12 +36,22 @@ std::string copies_text(const Tables& tables, const Machine& machine, JobId id) 
     for (std::uint32_t gpu : machine_gpus(first, copy, masks.first(copy.size())))
       gpus.push_back(machine.gpu_names[gpu]);
     copies.push_back({{"gpus", gpus},
+                      {"visible_devices", machine.visible_devices},
                       {"gpu_type", tables.cluster.type_names[type]},
                       {"speed", machine.speed[type]}});
     left = left.subspan(copy.size());
     masks = masks.subspan(copy.size());
   }
   return copies.dump();
+}
+
+// Returns whether the variable selects GPUs, "HIP_VISIBLE_DEVICES=3": the daemon has selected them.
+bool selects_gpus(std::string_view variable) {
+  constexpr std::array<std::string_view, 4> kNames = {
+      "CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=",
+      "GPU_DEVICE_ORDINAL="};
+  return std::ranges::any_of(kNames,
+                             [&](std::string_view name) { return variable.starts_with(name); });
 }
 
 }  // namespace
@@ -54,7 +65,7 @@ std::vector<std::string> task_environment(Io& io, const Tables& tables, const Ma
   names.reserve(gpus.size());
   for (std::uint32_t gpu : gpus) names.push_back(machine.gpu_names[gpu]);
   std::vector<std::string> all = {
-      fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(names, ",")),
+      fmt::format("{}={}", machine.visible_devices, fmt::join(names, ",")),
       fmt::format("FAIRLEAD_JOB_ID={}", id.row()),
       fmt::format("FAIRLEAD_GPUS={}", gpus.size()),
       fmt::format("FAIRLEAD_GPU_TYPE={}",
@@ -77,7 +88,7 @@ std::vector<std::string> task_environment(Io& io, const Tables& tables, const Ma
     const bool is_ours =
         std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(ours),
                     [&](const std::string& text) { return text.starts_with(name); });
-    if (!is_ours) all.push_back(variable);
+    if (!is_ours && !selects_gpus(variable)) all.push_back(variable);
   }
   return all;
 }

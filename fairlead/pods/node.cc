@@ -71,14 +71,9 @@ Node parse_node(const Json& node) {
 std::string gpu_type_of(std::string_view product, bool has_slots) {
   const std::string_view suffix = has_slots ? "-slot" : "";
   if (product.empty()) return "GPU" + std::string(suffix);
-  constexpr std::string_view kSlices = "-MIG-";
-  const std::size_t slices = product.find(kSlices);
-  const std::string_view slice =
-      slices == product.npos ? "" : product.substr(slices + kSlices.size());
-  std::string words(product.substr(0, slices));
+  std::string words(product);
   std::ranges::replace(words, '-', ' ');
-  return short_gpu_name(words) + (slice.empty() ? "" : "-") + std::string(slice) +
-         std::string(suffix);
+  return short_gpu_name(words) + std::string(suffix);
 }
 
 }  // namespace fairlead

@@ -1,4 +1,4 @@
-"""Foreign processes on the GPUs, reported by a played driver (fairlead/io/testing_nvml.cc)."""
+"""What played drivers report of GPUs and of foreign processes (fairlead/io/testing_nvml.cc, testing_rocm_smi.cc)."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from harness import IS_ROOT, LiveTest, Settings, until
+from harness import IS_ROOT, LiveTest, Settings, play_driver, until
 
 ANN = 65534  # nobody
 
@@ -16,17 +16,10 @@ class PlayedDriver(LiveTest):
 
     def setUp(self):
         super().setUp()
-        library = Settings.programs / "modules/io/libfl_testing_nvml.so"
-        if not library.exists():
-            raise unittest.SkipTest(f"{library} is not built")
         if os.stat("/proc/self/ns/pid").st_ino != 0xEFFFFFFC:
             raise unittest.SkipTest("a container, in which the driver's processes are not found")
         self.live = self.daemon(None, self.POLICY, flags=self.FLAGS, start=False)
-        libraries = self.live.base / "lib"
-        libraries.mkdir()
-        (libraries / "libnvidia-ml.so.1").symlink_to(library)
-        self.says = self.live.base / "nvml"
-        self.live.environment |= {"LD_LIBRARY_PATH": str(libraries), "FAIRLEAD_TESTING_NVML": str(self.says)}
+        self.says = play_driver(self.live, "nvml", "libnvidia-ml.so.1")
         self.say()
         self.live.start()
 
@@ -43,6 +36,30 @@ class PlayedDriver(LiveTest):
     def fairlead(self, *words):
         environment = {**os.environ, "FAIRLEAD_SOCKET": str(self.live.folder / "socket")}
         return subprocess.run([Settings.programs / "fairlead", *words], env=environment, capture_output=True, text=True, check=True).stdout
+
+
+class DriversTest(LiveTest):
+    """Each driver has its own variable for the GPUs of a program. What a shell had selected does not count."""
+    OWN = ["CUDA_VISIBLE_DEVICES=3", "HIP_VISIBLE_DEVICES=3"]
+
+    def selected(self, name, loaded_as, says, gpu_type):
+        live = self.daemon(None, "fifo", flags=(), start=False)
+        play_driver(live, name, loaded_as).write_text(says)
+        live.start()
+        self.assertEqual([node["type"] for node in live.get("/v1/cluster")["nodes"]], [gpu_type])
+        job = live.submit(["sh", "-c", "env | grep '^[A-Z]*_VISIBLE_DEVICES='; true"], gpus=2, environment=self.OWN)
+        live.await_end(job)
+        return live.output(job).strip()
+
+    def test_amd(self):
+        says = "".join(f"gpu {255 + i} 0 68702699520 0 0 AMD Instinct MI250X\n" for i in range(2))
+        self.assertEqual(self.selected("rocm_smi", "librocm_smi64.so.7", says, "MI250X"),
+                         "ROCR_VISIBLE_DEVICES=GPU-00000000000000ff,GPU-0000000000000100")
+
+    def test_instances_of_a_divided_gpu(self):
+        says = "gpu GPU-a 0 NVIDIA A100-SXM4-40GB\n" + "".join(
+            f"mig MIG-{i} GPU-a {i} 0 NVIDIA A100-SXM4-40GB MIG 3g.20gb\n" for i in (1, 2))
+        self.assertEqual(self.selected("nvml", "libnvidia-ml.so.1", says, "A100-3g.20gb"), "CUDA_VISIBLE_DEVICES=MIG-1,MIG-2")
 
 
 class GpusTest(PlayedDriver):

@@ -306,6 +306,19 @@ class Daemon:
         return [json.loads(line) for line in self.journal("dump").stdout.splitlines()]
 
 
+def play_driver(live, name, loaded_as):
+    """Puts the library of a played driver before a daemon; returns the file of its answers."""
+    library = Settings.programs / f"modules/io/libfl_testing_{name}.so"
+    if not library.exists():
+        raise unittest.SkipTest(f"{library} is not built")
+    libraries = live.base / "lib"
+    libraries.mkdir()
+    (libraries / loaded_as).symlink_to(library)
+    says = live.base / name
+    live.environment |= {"LD_LIBRARY_PATH": str(libraries), f"FAIRLEAD_TESTING_{name.upper()}": str(says)}
+    return says
+
+
 class Task:
     """One run of a job: a folder tasks/JOB.RUN, a shim, and the processes below it."""
 

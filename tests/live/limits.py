@@ -9,7 +9,7 @@ import stat
 import time
 import unittest
 
-from harness import IS_ROOT, Figures, LiveTest, Settings, until
+from harness import IS_ROOT, Figures, LiveTest, play_driver, until
 
 ANN, BOB = 65534, 64321
 NVIDIA = 195  # major number of NVIDIA's devices
@@ -81,16 +81,9 @@ class DevicesTest(Limited):
 
     def setUp(self):
         super().setUp()
-        library = Settings.programs / "modules/io/libfl_testing_nvml.so"
-        if not library.exists():
-            raise unittest.SkipTest(f"{library} is not built")
         self.live = self.daemon(None, "fifo", start=False)
-        libraries = self.live.base / "lib"
-        libraries.mkdir()
-        (libraries / "libnvidia-ml.so.1").symlink_to(library)
-        says = self.live.base / "nvml"
-        says.write_text("gpu GPU-a 50 NVIDIA A100-SXM4-80GB\ngpu GPU-b 50 NVIDIA A100-SXM4-80GB\n")
-        self.live.environment |= {"LD_LIBRARY_PATH": str(libraries), "FAIRLEAD_TESTING_NVML": str(says)}
+        play_driver(self.live, "nvml", "libnvidia-ml.so.1").write_text(
+            "gpu GPU-a 50 NVIDIA A100-SXM4-80GB\ngpu GPU-b 50 NVIDIA A100-SXM4-80GB\n")
         self.nodes = {}
         for name, number in (("GPU-a", 0), ("GPU-b", 1), ("nvidiactl", 255)):
             self.nodes[name] = self.live.base / name
