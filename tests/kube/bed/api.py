@@ -1,4 +1,4 @@
-"""The bed's own client of the API server: JSON calls on one connection, with an administrator's rights."""
+"""The bed's own client of the API server: JSON calls on one connection."""
 
 import http.client
 import json
@@ -14,9 +14,12 @@ class Failed(Exception):
 
 
 class Api:
-    def __init__(self, plane, limit_s=30):
+    def __init__(self, plane, limit_s=30, token=None):
+        """Has the rights of the token, or else those of an administrator."""
         context = ssl.create_default_context(cafile=plane.dir / "ca.crt")
-        context.load_cert_chain(plane.dir / "admin.crt", plane.dir / "admin.key")
+        if token is None:
+            context.load_cert_chain(plane.dir / "admin.crt", plane.dir / "admin.key")
+        self.headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self.open = lambda: http.client.HTTPSConnection("127.0.0.1", plane.ports["api"], timeout=limit_s, context=context)
         self.connection = None
 
@@ -27,7 +30,7 @@ class Api:
             is_new = self.connection is None
             try:
                 self.connection = self.connection or self.open()
-                self.connection.request(method, path, text, {"Content-Type": kind})
+                self.connection.request(method, path, text, self.headers | {"Content-Type": kind})
                 answer = self.connection.getresponse()
                 told = answer.read()
                 return answer.status, json.loads(told) if told[:1] == b"{" else told.decode(errors="replace")

@@ -86,7 +86,7 @@ class Bed:
         try:
             self.api = Api(self.plane)
             # Programs have the rights that they would have, and no others.
-            for name in ("base/namespace", "base/rbac", "agent/rbac"):
+            for name in ("base/namespace", "base/rbac", "agent/service-account", "agent/rbac", "agent/admission"):
                 self.kubectl("create", "--validate=false", "-f", str(DEPLOYED / f"{name}.yaml"))
             sets = [word for setting in self.settings for word in ("--set", setting)]
             self.fakelet = self.plane.run(
@@ -146,7 +146,19 @@ class Bed:
         self.logs().mkdir(exist_ok=True)
         for node in self.gpus_of_node():
             self.plane.run(f"agent-{node}", [Settings.programs / "fairlead", "agent", "--node", node, "--logs", self.logs()],
-                           {"KUBECONFIG": self.plane.kubeconfig("fairlead-agent")})
+                           {"KUBECONFIG": self.plane.token_kubeconfig(f"agent-{node}", self.agent_token(node))})
+
+    def agent_token(self, node):
+        """Returns the token that the agent's pod on the node has, by which the API server knows the node."""
+        name = f"agent-{node}"
+        pod = self.api.do("POST", "/api/v1/namespaces/fairlead/pods", {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {"serviceAccountName": "fairlead-agent", "nodeName": node, "containers": [{"name": "agent", "image": "none"}]}})
+        bound = {"kind": "Pod", "apiVersion": "v1", "name": name, "uid": pod["metadata"]["uid"]}
+        asked = self.api.do("POST", "/api/v1/namespaces/fairlead/serviceaccounts/fairlead-agent/token", {
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": {"boundObjectRef": bound, "expirationSeconds": 3600}})
+        return asked["status"]["token"]
 
     def client(self, *words):
         """Runs a command of fairlead with the rights of an administrator. Returns its output."""

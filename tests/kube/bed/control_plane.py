@@ -220,12 +220,14 @@ class ControlPlane:
             self._kubeconfig(name, f"client-certificate: {self.dir}/{name}.crt, client-key: {self.dir}/{name}.key")
         self._key("sa")
         self._openssl("pkey", "-in", self.dir / "sa.key", "-pubout", "-out", self.dir / "sa.pub")
-        # The programs under test are the service accounts of deploy/kustomize.
-        accounts = {name: secrets.token_hex(16) for name in ("fairlead", "fairlead-agent")}
-        (self.dir / "tokens.csv").write_text(
-            "".join(f"{token},system:serviceaccount:fairlead:{name},{name}\n" for name, token in accounts.items()))
-        for name, token in accounts.items():
-            self._kubeconfig(name, f"token: {token}")
+        # The scheduler is the service account of deploy/kustomize; agents have tokens of their own pods (bed.py).
+        self.token = secrets.token_hex(16)
+        (self.dir / "tokens.csv").write_text(f"{self.token},system:serviceaccount:fairlead:fairlead,fairlead\n")
+        self.token_kubeconfig("fairlead", self.token)
+
+    def token_kubeconfig(self, name, token):
+        self._kubeconfig(name, f"token: {token}")
+        return self.kubeconfig(name)
 
     def _kubeconfig(self, name, user):
         (self.dir / f"{name}.kubeconfig").write_text(

@@ -7,6 +7,7 @@ own log: no GPU is used twice, no half gang stays for long, no job is lost.
 import json
 import time
 
+from api import Api
 from bed import Ask, Bed, Judgement, until
 from control_plane import free_ports
 from measure import Holds, gpu_time
@@ -293,6 +294,45 @@ def measured_speeds():
         return {"measured_s": measured_s, "gains": found, "annotations": writes}
 
 
+def agent_rights():
+    """An agent changes its own node and Fairlead's annotations of the pods on it, and nothing else."""
+    asks = [Ask(f"job-{row}", "ann", 1, 8, 1e6, "GRU") for row in range(2)]
+    with Bed("2xV100:8", SETTINGS, factor=FACTOR) as bed:
+        bed.fairlead("fifo:skip=true")
+        submit(bed, asks)
+        until(lambda: all(pod["spec"].get("nodeName") for ask in asks for pod in bed.pods(ask)), 30, "the Jobs run")
+        here, there = sorted((pod for ask in asks for pod in bed.pods(ask)), key=lambda pod: pod["spec"]["nodeName"])
+        agent = Api(bed.plane, token=bed.agent_token("n0"))
+
+        def tries(path, change, kind="merge-patch"):
+            return agent.ask("PATCH", path, change, f"application/{kind}+json")
+
+        def pod_path(pod):
+            return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+
+        report = {"metadata": {"annotations": {"fairlead.dev/runs": "yes"}}}
+        # The policy takes effect some seconds after it was made.
+        until(lambda: tries(pod_path(there), report)[0] >= 400, 30, "the policy is in effect")
+        allowed = [(pod_path(here), report),
+                   ("/api/v1/nodes/n0/status", {"status": {"capacity": {"fairlead.dev/slot": "16"}}})]
+        denied = [(pod_path(there), report),
+                  (pod_path(here), {"metadata": {"annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}}}),
+                  (pod_path(here), {"metadata": {"labels": {"job-name": "of-another"}}}),
+                  (pod_path(here), {"spec": {"activeDeadlineSeconds": 1}}),
+                  ("/api/v1/nodes/n1/status", {"status": {"capacity": {"fairlead.dev/slot": "16"}}})]
+        for path, change in allowed:
+            status, told = tries(path, change)
+            assert status == 200, (path, change, told)
+        for path, change in denied:
+            status, told = tries(path, change)
+            assert status in (403, 422) and "an agent changes only" in told["message"], (path, change, status, told)
+        # Without an agent, the scheduler itself changes no pod.
+        scheduler = Api(bed.plane, token=bed.plane.token)
+        status, told = scheduler.ask("PATCH", pod_path(here), report, "application/merge-patch+json")
+        assert status == 403, told
+        return {"allowed": len(allowed), "denied": len(denied) + 1}
+
+
 # --- Operators and nodes --------------------------------------------------------------------------
 
 
@@ -456,4 +496,4 @@ def volumes():
 SCENARIOS = (
     fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, priorities, leaving, tickets, described, forecast,
     budget_and_suspension, budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes,
-    measured_speeds)
+    measured_speeds, agent_rights)
