@@ -2,10 +2,12 @@
 """Tests of the tracker: steps add up exactly, whatever is killed at any time, and parameters match its rounds."""
 
 import csv
+import itertools
 import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -14,6 +16,7 @@ import tempfile
 import unittest
 
 PROGRAM = sys.argv.pop(1)
+KILLS = int(os.environ.get("FAIRLEAD_KILLS", "20"))
 
 # A trainer with one parameter, to which each step adds 1.
 TRAINER = r"""
@@ -54,7 +57,7 @@ def places(*speeds):
     return json.dumps([{"gpus": [str(i)], "gpu_type": f"T{i}", "speed": speed} for i, speed in enumerate(speeds)])
 
 
-class Tracker(unittest.TestCase):
+class Fixture(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -96,6 +99,8 @@ class Tracker(unittest.TestCase):
         result, = struct.unpack("f", (self.folder / "job" / "parameters.f32").read_bytes())
         self.assertAlmostEqual(result, value, delta=1e-3 * value)
 
+
+class Tracker(Fixture):
     def test_steps_go_by_speed_and_add_up(self):
         out = self.output(self.start_counting(1000))
         self.check_sums(1000)
@@ -172,6 +177,143 @@ class Tracker(unittest.TestCase):
     def test_one_that_is_not_there_is_an_error(self):
         out = self.output(self.start("/no/such/trainer"), 1)
         self.assertIn("/no/such/trainer: No such file or directory", out)
+
+
+class Remote(Fixture):
+    """Copies whose tracker is elsewhere."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "token").write_text("secret\n")
+        self.port = None
+
+    def run_tracker(self, *flags):
+        """Starts a tracker, at the port of the one before."""
+        process = subprocess.Popen(
+            [PROGRAM, "tracker", "--folder", self.folder / "job", "--plain", "--round-steps", "20", "--listen",
+             f"127.0.0.1:{self.port or 0}", "--token-file", self.folder / "token", *flags],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        first = process.stdout.readline()
+        self.assertIn("waits for copies at port", first)
+        self.port = int(first.split()[-1])
+        return process
+
+    def run_copy(self, *trainer, speed=1.0, flags=(), at=None, prefix=(), token="token", output=subprocess.PIPE):
+        process = subprocess.Popen(
+            [*prefix, PROGRAM, "copy", "--tracker", at or f"127.0.0.1:{self.port}", "--token-file", self.folder / token,
+             "--speed", str(speed), "--gpu-type", f"T{speed}", *flags, "--", sys.executable, self.folder / "trainer.py", *trainer],
+            text=True, stdout=output, stderr=subprocess.STDOUT)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_copies_of_other_machines_train_as_those_of_this_one(self):
+        tracker = self.run_tracker()
+        copies = [self.run_copy("2000", "0", speed=speed) for speed in (1.0, 0.5, 0.2)]
+        self.assertIn("tracker: done: step 2000", self.output(tracker))
+        ends = [self.output(copy) for copy in copies]
+        self.assertEqual(sum("end " in end for end in ends), 1)
+        self.check_sums(2000)
+
+    def test_steps_add_up_though_trackers_copies_and_trainers_are_killed(self):
+        chance = random.Random(2)
+        copies = []
+        tracker = self.run_tracker()
+        for kill in range(KILLS):
+            copies = [copy for copy in copies if copy.poll() is None]
+            while len(copies) < 3:
+                copies.append(self.run_copy("100000", "0.02", speed=chance.choice((1.0, 0.5)), output=subprocess.DEVNULL))
+            for _ in range(chance.randrange(1, 4)):  # some rounds, or copies that come
+                if not tracker.stdout.readline():
+                    break
+            if kill % 5 == 4:
+                tracker.kill()
+                tracker.wait()
+                tracker = self.run_tracker()
+            else:
+                chance.choice(copies).kill()
+        rows = self.rounds()
+        done = int(rows[-1]["done"])
+        self.assertEqual(sum(int(row["steps"]) for row in rows), done)
+        self.assertGreater(done, 0)
+        tracker.send_signal(signal.SIGTERM)
+        self.assertIn("tracker: interrupted: checkpoint at step ", self.output(tracker, 143))
+
+    def test_a_hung_trainer_is_left_out(self):
+        tracker = self.run_tracker()
+        copies = [self.run_copy("200", "0"), self.run_copy("200", "0", "pause")]
+        self.assertIn("has made no answer for", self.output(tracker))
+        self.output(copies[0])
+        self.check_sums(200)
+
+    def test_an_interrupted_copy_leaves_with_what_it_has_made(self):
+        tracker = self.run_tracker()
+        copy = self.run_copy("100", "0", "pause")
+        for line in copy.stdout:
+            if line.startswith("order"):
+                break
+        copy.send_signal(signal.SIGTERM)
+        self.output(copy, 143)
+        self.run_copy("100", "0")
+        self.output(tracker)
+        self.check_sums(100)
+        self.assertEqual(self.rounds()[0]["steps"], "1")
+
+    def test_a_copy_without_the_token_is_refused(self):
+        tracker = self.run_tracker()
+        (self.folder / "other").write_text("guess")
+        copy = self.run_copy("100", "0", token="other")
+        self.assertIn("the tracker refuses the copy: the token is another one", self.output(copy, 2))
+        self.run_copy("100", "0")
+        self.output(tracker)
+
+    def test_a_trainer_that_never_trains_ends_its_copy(self):
+        self.run_tracker()
+        copy = subprocess.Popen([PROGRAM, "copy", "--tracker", f"127.0.0.1:{self.port}", "--token-file", self.folder / "token",
+                                 "--", "sh", "-c", "exit 7"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(self.output(copy, 7).count("exit code 7"), 3)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip"), "needs root and ip(8)")
+    def test_two_machines_of_which_one_is_cut_off(self):
+        """Two network namespaces, with one cable between them, are two machines."""
+        name = f"fl{os.getpid()}"
+        def ip(*words):
+            return subprocess.run(["ip", *words], capture_output=True, text=True)
+        if ip("netns", "add", f"{name}a").returncode != 0:
+            self.skipTest("no network namespaces here")
+        for end in "ab":
+            self.addCleanup(ip, "netns", "del", f"{name}{end}")
+        ip("netns", "add", f"{name}b")
+        ip("link", "add", f"{name}a", "netns", f"{name}a", "type", "veth", "peer", "name", f"{name}b", "netns", f"{name}b")
+        for end, address in (("a", "10.7.0.1"), ("b", "10.7.0.2")):
+            inside = ("-n", f"{name}{end}")
+            ip(*inside, "link", "set", "lo", "up")
+            ip(*inside, "address", "add", f"{address}/24", "dev", f"{name}{end}")
+            ip(*inside, "link", "set", f"{name}{end}", "up")
+        def on(end):
+            return ("ip", "netns", "exec", f"{name}{end}")
+        tracker = subprocess.Popen(
+            [*on("a"), PROGRAM, "tracker", "--folder", self.folder / "job", "--plain", "--round-steps", "20", "--listen",
+             "0.0.0.0:7070", "--token-file", self.folder / "token"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(tracker.communicate)
+        self.addCleanup(tracker.kill)
+        here = self.run_copy("1000000", "0", at="10.7.0.1:7070", prefix=on("a"))
+        there = self.run_copy("1000000", "0", at="10.7.0.1:7070", prefix=on("b"))
+        lines = iter(tracker.stdout.readline, "")
+        self.assertEqual(sum("has come" in line for line in itertools.islice(lines, 4)), 2)
+        ip("-n", f"{name}b", "link", "set", f"{name}b", "down")
+        self.assertTrue(any("has made no answer for" in line for line in lines))
+        ip("-n", f"{name}b", "link", "set", f"{name}b", "up")
+        there.kill()
+        there = self.run_copy("1000000", "0", at="10.7.0.1:7070", prefix=on("b"))
+        self.assertTrue(any("has come" in line for line in lines))
+        tracker.send_signal(signal.SIGTERM)
+        self.output(tracker, 143)
+        rows = self.rounds()
+        self.assertEqual(sum(int(row["steps"]) for row in rows), int(rows[-1]["done"]))
+        self.assertIn("1", {row["copy"] for row in rows})
 
 
 if __name__ == "__main__":

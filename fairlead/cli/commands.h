@@ -51,6 +51,8 @@ Command add_run(CLI::App& root, const std::vector<std::string>& words);
 Command add_submit(CLI::App& root, const std::vector<std::string>& words);
 // The tracker that wraps the command of a job with copies.
 Command add_tracker(CLI::App& root, const std::vector<std::string>& words);
+// A copy whose tracker is on another machine.
+Command add_copy(CLI::App& root, const std::vector<std::string>& words);
 Command add_ps(CLI::App& root);
 Command add_top(CLI::App& root);
 Command add_page(CLI::App& root);

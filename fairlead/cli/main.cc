@@ -41,10 +41,18 @@ std::vector<CLI::App*> all_of(CLI::App& app) {
 
 // `words`: of the command line behind --.
 std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>& words) {
-  std::vector<Command> commands = {add_run(root, words), add_submit(root, words), add_ps(root),
-                                   add_top(root),        add_page(root),          add_usage(root),
-                                   add_logs(root),       add_why(root),           add_when(root),
-                                   add_whatif(root),     add_tracker(root, words)};
+  std::vector<Command> commands = {add_run(root, words),
+                                   add_submit(root, words),
+                                   add_ps(root),
+                                   add_top(root),
+                                   add_page(root),
+                                   add_usage(root),
+                                   add_logs(root),
+                                   add_why(root),
+                                   add_when(root),
+                                   add_whatif(root),
+                                   add_tracker(root, words),
+                                   add_copy(root, words)};
   for (Command& command : add_job_actions(root)) commands.push_back(std::move(command));
   for (Command& command : add_users_and_gpus(root)) commands.push_back(std::move(command));
   for (Command& command : add_reservations(root)) commands.push_back(std::move(command));
@@ -124,7 +132,7 @@ std::optional<Error> misspelt_flag(const CLI::App& root, int argc, char** argv) 
 
 // Takes the words after -- from the command line of commands that take a command.
 std::vector<std::string> words_of(int& argc, char** argv) {
-  constexpr std::string_view kCommands[] = {"run", "submit", "tracker"};
+  constexpr std::string_view kCommands[] = {"run", "submit", "tracker", "copy"};
   if (argc < 2 || std::ranges::find(kCommands, argv[1]) == std::end(kCommands)) return {};
   char** const mark = std::find(argv + 2, argv + argc, std::string_view("--"));
   std::vector<std::string> words;

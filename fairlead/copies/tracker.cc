@@ -3,22 +3,25 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/copies/checkpoint.h"
 #include "fairlead/copies/consolidate.h"
+#include "fairlead/copies/copy_listener.h"
+#include "fairlead/copies/interrupt.h"
+#include "fairlead/copies/local_trainer.h"
+#include "fairlead/copies/remote_trainer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
+#include <map>
+#include <memory>
 #include <optional>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <utility>
 
 namespace fairlead {
 namespace {
 
-constexpr int kInterrupted = 128 + SIGTERM;
 constexpr int kStartsMax = 3;  // starts of a copy without a step in between
 constexpr std::uint64_t kRoundSteps =
     50;                                 // the best of the measured values (docs/policies/hadare.md)
@@ -26,37 +29,16 @@ constexpr double kExchangePart = 0.05;  // fraction of a round
 constexpr double kOuterRate = 0.7;      // DiLoCo's, like the momentum
 constexpr double kOuterMomentum = 0.9;
 constexpr std::string_view kResult = "parameters.f32";
-
-// Makes SIGTERM a descriptor to wait for.
-class Interrupt {
- public:
-  Interrupt() {
-    sigset_t term;
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    sigprocmask(SIG_BLOCK, &term, nullptr);
-    file_ = Descriptor(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
-    std::signal(SIGPIPE, SIG_IGN);
-  }
-  int file() const { return file_.get(); }
-  bool came() {
-    signalfd_siginfo signal{};
-    came_ = came_ || ::read(file_.get(), &signal, sizeof signal) > 0;
-    return came_;
-  }
-
- private:
-  Descriptor file_;
-  bool came_ = false;
-};
+constexpr double kPatienceLeast_s = 5;  // a pause that no copy is left out for
 
 struct Copy {
   CopyPlace place;
-  std::optional<Trainer> trainer;  // none: lost, permanently after too many starts
-  bool is_ready = false;           // it has reported the number of steps
-  int starts = 0;                  // since it made a step
-  int exit_code = 0;               // exit code of the last trainer that ended
-  double measured = 0;             // steps per second; 0: not yet
+  std::unique_ptr<Trainer> trainer;  // none: lost, permanently after too many starts
+  bool is_remote = false;            // another machine starts its trainer
+  bool is_ready = false;             // it has reported the number of steps
+  int starts = 0;                    // since it made a step
+  int exit_code = 0;                 // exit code of the last trainer that ended
+  double measured = 0;               // steps per second; 0: not yet
   // State of this round.
   std::uint64_t asked = 0;
   std::optional<std::uint64_t> made{};
@@ -93,13 +75,20 @@ class Tracker {
     fmt::print("tracker: {}\n", fmt::format(format, std::forward<Args>(args)...));
     std::fflush(stdout);
   }
-  // Starts copies without a trainer. False: all of them were started too often.
+  // Starts copies without a trainer, and adds the new ones of other machines. False: all of them were started too often, and
+  // no other can come.
   Result<bool> start_missing();
+  void add_remote(CopyListener::Accepted accepted);
+  void await_remote();
+  bool has_ready() const;
   void lose(Copy& copy, std::string_view why);
   // Waits until `is_settled` is true for all copies with a trainer.
   template <class IsSettled>
   void settle(IsSettled is_settled);
+  void poll(std::vector<pollfd>& files, double limit_s = -1);
   void pass_on_interrupt();
+  double patience_s() const;
+  double leave_out_late();
   void hear(Copy& copy);
   void hear_line(Copy& copy, const std::string& line);
   std::vector<Copy*> ready();
@@ -113,6 +102,7 @@ class Tracker {
   Status consolidate(std::span<Copy* const> copies);
   // Reads the copy's parameters; drops the copy if they are unusable.
   void take(Copy& copy);
+  double speed_of(const std::string& gpu_type) const;
   std::vector<double> speeds(std::span<Copy* const> of) const;
   std::uint64_t round_steps(std::span<const double> speeds) const;
   void tell_progress() const;
@@ -123,27 +113,68 @@ class Tracker {
   CheckpointFolder folder_;
   std::uint64_t total_;  // steps of the job; 0: no trainer has reported it yet
   OuterMomentum outer_;
+  std::optional<CopyListener> listener_;
   Interrupt interrupt_;
   bool passed_on_ = false;  // the interrupt, to the trainers
   std::vector<Copy> copies_;
-  double last_answer_s_ = 0;  // 0: no round yet
-  double exchange_s_ = 0;     // between the last two rounds
+  std::map<std::string, double> supposed_;  // speeds by type, of copies that were left out
+  double last_answer_s_ = 0;                // 0: no round yet
+  double exchange_s_ = 0;                   // between the last two rounds
 };
 
 Result<bool> Tracker::start_missing() {
   for (Copy& copy : copies_) {
-    if (copy.trainer || copy.starts == kStartsMax) continue;
+    if (copy.trainer || copy.is_remote || copy.starts == kStartsMax) continue;
     ++copy.starts;
     copy.is_ready = false;
     copy.asked = 0;
     FL_TRY_ASSIGN(trainer,
-                  Trainer::start(options_.command, copy.place, number(copy), folder_.path()));
+                  LocalTrainer::start(options_.command, copy.place, number(copy), folder_.path()));
     copy.trainer = std::move(trainer);
   }
+  if (listener_) {
+    while (auto accepted = listener_->next()) add_remote(*std::move(accepted));
+  }
   settle([](const Copy& copy) { return copy.is_ready; });
-  return std::ranges::any_of(copies_, [](const Copy& copy) {
-    return copy.trainer.has_value() || copy.starts < kStartsMax;
-  });
+  return listener_ || std::ranges::any_of(copies_, [](const Copy& copy) {
+           return copy.trainer != nullptr || (!copy.is_remote && copy.starts < kStartsMax);
+         });
+}
+
+// A copy takes the place of one that was lost.
+void Tracker::add_remote(CopyListener::Accepted accepted) {
+  if (total_ != 0 && accepted.total != total_) {
+    const std::string why = fmt::format("its trainer has {} steps, not {}", accepted.total, total_);
+    say("refuses a copy on {}: {}", accepted.gpu_type, why);
+    accepted.stream.send("refused " + why);
+    accepted.stream.pump();
+    return;
+  }
+  total_ = accepted.total;
+  auto place = std::ranges::find_if(
+      copies_, [](const Copy& copy) { return copy.is_remote && !copy.trainer; });
+  if (place == copies_.end()) place = copies_.insert(copies_.end(), Copy());
+  *place = Copy();
+  place->place = {.gpus = {}, .gpu_type = std::move(accepted.gpu_type), .speed = accepted.speed};
+  place->trainer =
+      std::make_unique<RemoteTrainer>(std::move(accepted.stream), folder_.path(), options_.now_s);
+  place->is_remote = place->is_ready = true;
+  say("copy {} on {} has come", number(*place), place->place.gpu_type);
+}
+
+bool Tracker::has_ready() const {
+  return std::ranges::any_of(copies_,
+                             [](const Copy& copy) { return copy.trainer && copy.is_ready; });
+}
+
+// Waits until a copy of another machine comes, if there is no other.
+void Tracker::await_remote() {
+  while (!has_ready() && !interrupt_.came()) {
+    std::vector<pollfd> files;
+    listener_->add_files(files);
+    poll(files);
+    while (auto accepted = listener_->next()) add_remote(*std::move(accepted));
+  }
 }
 
 void Tracker::lose(Copy& copy, std::string_view why) {
@@ -155,23 +186,59 @@ void Tracker::lose(Copy& copy, std::string_view why) {
       copy.starts == kStartsMax ? "; it is not started again" : "");
 }
 
+// Sending may have read an answer already, so the answers of all copies are handled before each wait.
 template <class IsSettled>
 void Tracker::settle(IsSettled is_settled) {
   for (;;) {
-    std::vector<pollfd> files = {
-        {.fd = passed_on_ ? -1 : interrupt_.file(), .events = POLLIN, .revents = 0}};
-    for (const Copy& copy : copies_) {
-      if (!copy.trainer || is_settled(copy)) continue;
-      files.push_back({.fd = copy.trainer->answers(), .events = POLLIN, .revents = 0});
-      files.push_back({.fd = copy.trainer->process(), .events = POLLIN, .revents = 0});
-    }
-    if (files.size() == 1) return;
-    ::poll(files.data(), files.size(), -1);
-    pass_on_interrupt();
     for (Copy& copy : copies_) {
       if (copy.trainer && !is_settled(copy)) hear(copy);
     }
+    const double limit_s = leave_out_late();
+    std::vector<pollfd> files;
+    for (const Copy& copy : copies_) {
+      if (copy.trainer && !is_settled(copy)) copy.trainer->add_files(files);
+    }
+    if (files.empty()) return;
+    poll(files, limit_s);
   }
+}
+
+// Waits for the files or an interrupt, which is passed on. Below 0: without a limit.
+void Tracker::poll(std::vector<pollfd>& files, double limit_s) {
+  files.push_back({.fd = passed_on_ ? -1 : interrupt_.file(), .events = POLLIN, .revents = 0});
+  ::poll(files.data(), files.size(),
+         limit_s < 0 ? -1 : static_cast<int>(std::ceil(limit_s * 1000)));
+  pass_on_interrupt();
+}
+
+// Returns how long a copy may take for its steps of this round: a multiple of the longest time of the others, because the
+// steps are divided so that all end together. 0: no other has ended yet.
+double Tracker::patience_s() const {
+  double longest_s = 0;
+  for (const Copy& copy : copies_) {
+    if (copy.trainer && copy.asked > 0 && copy.made) longest_s = std::max(longest_s, copy.took_s);
+  }
+  return longest_s == 0 ? 0 : std::max(kPatienceLeast_s, options_.patience * longest_s);
+}
+
+// Leaves out the copies that take too long. Returns the seconds until the next one would; below 0: none would.
+double Tracker::leave_out_late() {
+  const double patience = patience_s();
+  if (patience == 0 || options_.patience == 0) return -1;
+  double left_s = -1;
+  for (Copy& copy : copies_) {
+    if (!copy.trainer || copy.asked == 0 || copy.made) continue;
+    const double took_s = options_.now_s() - copy.began_s;
+    if (took_s < patience) {
+      left_s = left_s < 0 ? patience - took_s : std::min(left_s, patience - took_s);
+      continue;
+    }
+    // If it is only slow, it gets fewer steps next time.
+    copy.measured = 0;
+    supposed_[copy.place.gpu_type] = static_cast<double>(copy.asked) / took_s / 2;
+    lose(copy, fmt::format("has made no answer for {:.0f} s", took_s));
+  }
+  return left_s;
 }
 
 void Tracker::pass_on_interrupt() {
@@ -183,14 +250,13 @@ void Tracker::pass_on_interrupt() {
 
 // Handles a trainer's lines, and then its end.
 void Tracker::hear(Copy& copy) {
-  pollfd ended = {.fd = copy.trainer->process(), .events = POLLIN, .revents = 0};
-  ::poll(&ended, 1, 0);
+  const bool has_ended = copy.trainer->has_ended();
   while (copy.trainer) {
     const auto line = copy.trainer->line();
     if (!line) break;
     hear_line(copy, *line);
   }
-  if (!copy.trainer || ended.revents == 0 || copy.made) return;
+  if (!copy.trainer || !has_ended || copy.made) return;
   copy.exit_code = copy.trainer->reap();
   lose(copy, fmt::format("has ended with exit code {}", copy.exit_code));
 }
@@ -282,6 +348,7 @@ Status Tracker::consolidate(std::span<Copy* const> copies) {
     copy->starts = 0;
     copy->measured = static_cast<double>(*copy->made) / std::max(copy->took_s, 1e-6);
     next.speeds[copy->place.gpu_type] = copy->measured;
+    supposed_.erase(copy->place.gpu_type);
     lines += fmt::format("{},{},{},{},{},{:.6f}\n", at().round, next.done, number(*copy),
                          copy->place.gpu_type, *copy->made, copy->took_s);
   }
@@ -295,15 +362,20 @@ Status Tracker::consolidate(std::span<Copy* const> copies) {
   return {};
 }
 
+// Returns the known speed of copies on GPUs of that type, in steps per second; 0: none.
+double Tracker::speed_of(const std::string& gpu_type) const {
+  if (const auto late = supposed_.find(gpu_type); late != supposed_.end()) return late->second;
+  const auto before = at().speeds.find(gpu_type);
+  return before == at().speeds.end() ? 0 : before->second;
+}
+
 // Returns steps per second. Copies without a measurement get their relative speeds, scaled to the measured ones.
 std::vector<double> Tracker::speeds(std::span<Copy* const> of) const {
   std::vector<double> known;
   double measured = 0;
   double relative = 0;
   for (const Copy* copy : of) {
-    const auto type = at().speeds.find(copy->place.gpu_type);
-    const double before = type == at().speeds.end() ? 0 : type->second;
-    known.push_back(copy->measured > 0 ? copy->measured : before);
+    known.push_back(copy->measured > 0 ? copy->measured : speed_of(copy->place.gpu_type));
     if (known.back() == 0) continue;
     measured += known.back();
     relative += copy->place.speed;
@@ -339,12 +411,20 @@ int Tracker::give_up() const {
 }
 
 Result<int> Tracker::run() {
+  if (!options_.listen.empty()) {
+    FL_TRY_ASSIGN(address, parse_copy_address(options_.listen));
+    FL_TRY_ASSIGN(listener, CopyListener::open(address, options_.token));
+    listener_ = std::move(listener);
+    say("waits for copies at port {}", listener_->port());
+  }
   say("{} {}, {} steps made", copies_.size(), copies_.size() == 1 ? "copy" : "copies", at().done);
   tell_progress();
   while (total_ == 0 || at().done < total_) {
     FL_TRY_ASSIGN(goes_on, start_missing());
     if (interrupt_.came()) break;
     if (!goes_on) return give_up();
+    if (listener_) await_remote();
+    if (interrupt_.came()) break;
     FL_TRY(round());
     if (interrupt_.came()) break;
   }

@@ -1,4 +1,4 @@
-#include "fairlead/copies/trainer.h"
+#include "fairlead/copies/local_trainer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -94,9 +95,11 @@ Result<std::vector<CopyPlace>> parse_copies(std::string_view text) {
   std::vector<CopyPlace> copies;
   for (const auto& one : list) {
     try {
-      copies.push_back({.gpus = one.at("gpus").get<std::vector<std::string>>(),
-                        .gpu_type = one.at("gpu_type").get<std::string>(),
-                        .speed = one.at("speed").get<double>()});
+      copies.push_back(
+          {.gpus = one.at("gpus").get<std::vector<std::string>>(),
+           .visible_devices = one.value("visible_devices", CopyPlace().visible_devices),
+           .gpu_type = one.at("gpu_type").get<std::string>(),
+           .speed = one.at("speed").get<double>()});
     } catch (const nlohmann::json::exception&) {
       return wrong();
     }
@@ -105,71 +108,67 @@ Result<std::vector<CopyPlace>> parse_copies(std::string_view text) {
   return copies;
 }
 
-Result<Trainer> Trainer::start(const std::vector<std::string>& command, const CopyPlace& place,
-                               std::size_t number, const std::filesystem::path& folder) {
-  Trainer trainer;
+Result<std::unique_ptr<Trainer>> LocalTrainer::start(const std::vector<std::string>& command,
+                                                     const CopyPlace& place, std::size_t number,
+                                                     const std::filesystem::path& folder) {
+  std::unique_ptr<LocalTrainer> trainer(new LocalTrainer);
   const std::string answers = (folder / fmt::format("answers-{}", number)).string();
   ::unlink(answers.c_str());
   if (::mkfifo(answers.c_str(), 0600) != 0) return system_error(answers, errno);
   // Opened also to write, so that it does not end when a process that has it does.
-  trainer.answers_ = Descriptor(::open(answers.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  if (!trainer.answers_.is_open()) return system_error(answers, errno);
+  trainer->answers_ = Descriptor(::open(answers.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!trainer->answers_.is_open()) return system_error(answers, errno);
   std::array<int, 2> orders{};
   if (::pipe2(orders.data(), O_CLOEXEC) != 0) return system_error("a pipe", errno);
   const Descriptor input(orders[0]);
-  trainer.orders_ = Descriptor(orders[1]);
-  const int error = start_process(
-      trainer.pid_, input.get(), command,
-      environment_with({fmt::format("CUDA_VISIBLE_DEVICES={}", fmt::join(place.gpus, ",")),
-                        fmt::format("FAIRLEAD_GPUS={}", place.gpus.size()),
-                        fmt::format("FAIRLEAD_GPU_TYPE={}", place.gpu_type),
-                        fmt::format("FAIRLEAD_SPEED={}", place.speed),
-                        fmt::format("FAIRLEAD_COPY={}", number),
-                        fmt::format("FAIRLEAD_ANSWERS={}", answers),
-                        "FAIRLEAD_PROGRESS=",  // the tracker reports it
-                        fmt::format("FAIRLEAD_COPIES_FOLDER={}", folder.string())}));
+  trainer->orders_ = Descriptor(orders[1]);
+  std::vector<std::string> own = {fmt::format("FAIRLEAD_GPU_TYPE={}", place.gpu_type),
+                                  fmt::format("FAIRLEAD_SPEED={}", place.speed),
+                                  fmt::format("FAIRLEAD_COPY={}", number),
+                                  fmt::format("FAIRLEAD_ANSWERS={}", answers),
+                                  "FAIRLEAD_PROGRESS=",  // the tracker reports it
+                                  fmt::format("FAIRLEAD_COPIES_FOLDER={}", folder.string())};
+  if (!place.gpus.empty()) {
+    own.push_back(fmt::format("{}={}", place.visible_devices, fmt::join(place.gpus, ",")));
+    own.push_back(fmt::format("FAIRLEAD_GPUS={}", place.gpus.size()));
+  }
+  const int error =
+      start_process(trainer->pid_, input.get(), command, environment_with(std::move(own)));
   if (error != 0) {
-    trainer.pid_ = 0;
+    trainer->pid_ = 0;
     return system_error(command.front(), error);
   }
-  trainer.process_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, trainer.pid_, 0)));
-  if (!trainer.process_.is_open()) return system_error("pidfd_open", errno);
+  trainer->process_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, trainer->pid_, 0)));
+  if (!trainer->process_.is_open()) return system_error("pidfd_open", errno);
   return trainer;
 }
 
-Trainer::Trainer(Trainer&& other) noexcept
-    : pid_(std::exchange(other.pid_, 0)),
-      process_(std::move(other.process_)),
-      orders_(std::move(other.orders_)),
-      answers_(std::move(other.answers_)),
-      said_(std::move(other.said_)) {}
-
-Trainer& Trainer::operator=(Trainer&& other) noexcept {
-  std::swap(pid_, other.pid_);
-  std::swap(process_, other.process_);
-  std::swap(orders_, other.orders_);
-  std::swap(answers_, other.answers_);
-  std::swap(said_, other.said_);
-  return *this;
-}
-
-Trainer::~Trainer() {
+LocalTrainer::~LocalTrainer() {
   if (pid_ == 0) return;
   ::kill(-pid_, SIGKILL);
   reap();
 }
 
-// An ended trainer takes no order; its process descriptor reports the end.
-void Trainer::tell(std::string_view line) {
+void LocalTrainer::add_files(std::vector<pollfd>& files) const {
+  files.push_back({.fd = answers_.get(), .events = POLLIN, .revents = 0});
+  files.push_back({.fd = process_.get(), .events = POLLIN, .revents = 0});
+}
+
+bool LocalTrainer::has_ended() {
+  pollfd ended = {.fd = process_.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&ended, 1, 0) > 0;
+}
+
+void LocalTrainer::tell(std::string_view line) {
   const std::string text = fmt::format("{}\n", line);
   (void)!::write(orders_.get(), text.data(), text.size());
 }
 
-void Trainer::interrupt() {
+void LocalTrainer::interrupt() {
   if (pid_ != 0) ::kill(-pid_, SIGTERM);
 }
 
-void Trainer::read_more() {
+void LocalTrainer::read_more() {
   std::array<char, 4096> bytes;
   for (;;) {
     const ssize_t got = ::read(answers_.get(), bytes.data(), bytes.size());
@@ -178,7 +177,7 @@ void Trainer::read_more() {
   }
 }
 
-std::optional<std::string> Trainer::line() {
+std::optional<std::string> LocalTrainer::line() {
   read_more();
   const std::size_t end = said_.find('\n');
   if (end == std::string::npos) return std::nullopt;
@@ -187,7 +186,7 @@ std::optional<std::string> Trainer::line() {
   return line;
 }
 
-int Trainer::reap() {
+int LocalTrainer::reap() {
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
