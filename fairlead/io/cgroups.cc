@@ -111,7 +111,8 @@ std::string find_cgroups(const std::string& name) {
       std::string group = fmt::format("{}/fairlead/{}", parent, name);
       if (is_usable(parent, group) && (!must_limit || pass_on_controllers(parent, group)))
         return group;
-      remove_cgroup(group);
+      // Stays if it has groups of tasks: an earlier daemon may have started one that has not joined its group yet.
+      ::rmdir(group.c_str());
     }
   }
   return {};

@@ -32,7 +32,7 @@ std::string find_place(std::string_view controller, std::string_view file,
                            ::access(fmt::format("{}/{}", place, file).c_str(), W_OK) == 0 &&
                            ::access((place + "/cgroup.procs").c_str(), W_OK) == 0;
     if (is_usable) return place;
-    remove_cgroup(place);
+    ::rmdir(place.c_str());  // unless it has groups of tasks
   }
   return {};
 }

@@ -134,6 +134,14 @@ TEST_F(LimitGroupsTest, ATaskWithoutLimitsIsInNoGroupOfMemoryOrDevices) {
 }
 
 // A program of cgroup v2 works beside cgroup v1.
+// A daemon that is killed just after it has started a task: the shim joins its groups later.
+TEST_F(LimitGroupsTest, TheNextDaemonLeavesGroupsThatNoProcessHasJoinedYet) {
+  const auto groups = make({.memory_bytes = 1 << 30, .cpu_weight = 1, .denied = {kFull}});
+  EXPECT_EQ(find_cgroups(name()), unified_);
+  (void)LimitGroups::find(name(), unified_);
+  for (const std::string& group : groups) EXPECT_TRUE(std::filesystem::exists(group)) << group;
+}
+
 TEST(DeviceProgram, DeniesTheseDevicesAlone) {
   const std::string unified = find_cgroups(name());
   if (unified.empty() || !can_deny_devices(unified)) {

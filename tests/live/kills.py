@@ -1,18 +1,20 @@
 """The daemon is killed again and again, at random moments, while users submit, cancel, hold and release
-jobs that count, some of them after others and some as the tasks of an array. Nothing that it acknowledged may be lost, no
-job may run twice, and none may start too early."""
+jobs that count, some of them after others and some as the tasks of an array, and an administrator reserves GPUs. Nothing that it
+acknowledged may be lost, no job may run twice, and none may start too early."""
 
 import contextlib
 import os
 import pathlib
 import random
 import threading
+import time
 
-from harness import DONE, GONE, HERE, Figures, LiveTest, Settings, Task, quantile, until
+from harness import DONE, GONE, HERE, IS_ROOT, Figures, LiveTest, Settings, Task, quantile, until
 
 NODES = "4xV100,2xK80@0.5"
 GPUS = 6
 OPEN_MAX = 16  # jobs that are not done
+HOUR_S = 3600
 PATIENCE_S = 8  # for a fault that may lie between two steps
 
 
@@ -43,6 +45,8 @@ class Storm(threading.Thread):
         self.is_up, self.is_over = threading.Event(), threading.Event()
         self.asked = []
         self.counts = {"submit": 0, "cancel": 0, "hold": 0, "release": 0}
+        self.reserved = {}  # whether each acknowledged reservation was told to end
+        self.next_hour_ms = (int(time.time()) // HOUR_S + 2) * HOUR_S * 1000
 
     def run(self):
         while not self.is_over.wait(self.random.expovariate(1 / 0.03)):
@@ -55,6 +59,8 @@ class Storm(threading.Thread):
         return [job for job in self.asked if job.id is not None and not job.is_cancelled and not job.final]
 
     def act(self):
+        if IS_ROOT and self.random.random() < 0.05:
+            return self.reserve()
         here = self.open_jobs()
         if len(here) < OPEN_MAX and self.random.random() < 0.7:
             return self.submit()
@@ -68,6 +74,23 @@ class Storm(threading.Thread):
         if draw < 0.5 and len(held) < 4:
             return self.tell(job, "hold")
         return self.tell(self.random.choice(held), "release") if held else None
+
+    def reserve(self):
+        """Reserves a GPU for an hour of its own, or ends a reservation."""
+        here = [number for number, is_over in self.reserved.items() if not is_over]
+        if here and self.random.random() < 0.5:
+            number = self.random.choice(here)
+            self.reserved[number] = None  # not known until the answer
+            status, body = self.daemon_.ask("POST", f"/v1/reservations/{number}/cancel")
+            assert status == 200, body
+            self.reserved[number] = True
+            return
+        begin = self.next_hour_ms
+        self.next_hour_ms += HOUR_S * 1000
+        status, body = self.daemon_.ask("POST", "/v1/reservations", {
+            "user": "root", "gpus": 1, "gpu_type": "K80", "from_unix_ms": begin, "to_unix_ms": self.next_hour_ms})
+        assert status == 201, body
+        self.reserved[body["id"]] = False
 
     def submit(self):
         draw, name = self.random.random(), f"j{len(self.asked)}"
@@ -153,6 +176,8 @@ class KillTest(LiveTest):
         self.recoveries.append(daemon.start())
         storm.is_up.set()
         self.assert_nothing_was_lost(daemon, storm)
+        if IS_ROOT:
+            self.assert_reservations_are_as_told(daemon, storm)
         self.assert_machine_is_as_told(daemon)
         storm.is_over.wait(random.uniform(0, 2.5 if random.random() < 0.2 else 0.6))
         storm.is_up.clear()
@@ -184,6 +209,17 @@ class KillTest(LiveTest):
                 if asked.hold:
                     self.assertIn(state, ("held", *DONE), f"the hold of {asked.name} was lost")
                 asked.final = state if state in DONE else None
+
+    def assert_reservations_are_as_told(self, daemon, storm):
+        with storm.lock:
+            listed = daemon.get("/v1/reservations")["reservations"]
+            self.assertEqual(len({each["from_unix_ms"] for each in listed}), len(listed), "a reservation exists twice")
+            numbers = {each["id"] for each in listed}
+            for number, is_over in storm.reserved.items():
+                if is_over is None:
+                    storm.reserved[number] = number not in numbers
+                else:
+                    self.assertEqual(number not in numbers, is_over, f"reservation {number}")
 
     def assert_machine_is_as_told(self, daemon):
         """Faults that exist at each look, for long."""
@@ -276,8 +312,9 @@ class KillTest(LiveTest):
                 self.assertTrue(asked.was_told_to_end or (asked.needs_good_ends and bad),
                                 f"{asked.name} was not cancelled by a user")
                 continue
-            self.assertEqual(job["state"], "failed" if asked.code else "finished", job)
-            self.assertEqual(job["exit_code"], asked.code, job)
+            told = f"{job}\n{self.story(daemon, asked)}\n{daemon.output(asked.id)}"
+            self.assertEqual(job["state"], "failed" if asked.code else "finished", told)
+            self.assertEqual(job["exit_code"], asked.code, told)
             ranks = [""] if asked.processes == 1 else [".0", ".1"]
             for rank in ranks if asked.code == 0 else []:
                 lines = (daemon.work / (asked.name + rank)).read_text().splitlines()
@@ -318,6 +355,8 @@ class KillTest(LiveTest):
         Figures.add(group, "jobs acknowledged / lost / run twice / run again", f"{len(states)} / 0 / 0 / 0", "n / 0 / 0 / 0")
         arrays = {id(job.array) for job in storm.asked if len(job.array) > 1}
         Figures.add(group, "jobs after others / arrays", f"{sum(bool(job.after) for job in storm.asked)} / {len(arrays)}")
+        Figures.add(group, "reservations acknowledged / ended / lost",
+                    f"{len(storm.reserved)} / {sum(map(bool, storm.reserved.values()))} / 0", "n / n / 0")
         Figures.add(group, "jobs finished / failed as told to / cancelled",
                     " / ".join(str(states.count(state)) for state in ("finished", "failed", "cancelled")))
         Figures.add(group, "cancels / holds / releases acknowledged, lost",
