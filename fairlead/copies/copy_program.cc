@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kStartsMax = 3;  // starts of the trainer without a step in between
 constexpr std::chrono::milliseconds kConnect{5'000};
-constexpr double kPause_s = 0.5;  // between two tries
-constexpr double kFlush_s = 10;
+constexpr double kPauseS = 0.5;  // between two tries
+constexpr double kFlushS = 10;
 constexpr std::string_view kFrom = "from.f32";
 constexpr std::string_view kTo = "to.f32";
 
@@ -45,6 +45,8 @@ class CopyProgram {
   bool connect();
   // Passes orders and answers on until one side ends. Returns the exit code if nothing is left to do.
   Result<std::optional<int>> pass_on();
+  Result<std::optional<int>> take_part();
+  void finish_order();
   void answer(const std::string& line);
   Status obey(const CopyMessage& message);
   void end_trainer();
@@ -125,18 +127,22 @@ Result<int> CopyProgram::run() {
     if (!trainer_ && starts_ == kStartsMax) return exit_code_ == 0 ? 1 : exit_code_;
     if (!trainer_) FL_TRY(start_trainer());
     if (!trainer_ || is_leaving_) continue;
-    if (!connect()) {
-      if (options_.now_s() - heard_s_ > options_.give_up_s)
-        return run_error("no tracker answers at {}:{}", options_.tracker.host,
-                         options_.tracker.port);
-      wait(kPause_s);
-      continue;
-    }
+    FL_TRY_ASSIGN(code, take_part());
+    if (code) return *code;
+    wait(kPauseS);
+  }
+}
+
+// Connects once, and passes on. Returns the exit code if nothing is left to do.
+Result<std::optional<int>> CopyProgram::take_part() {
+  if (connect()) {
     FL_TRY_ASSIGN(code, pass_on());
     stream_.reset();
-    if (code) return *code;
-    wait(kPause_s);
+    return code;
   }
+  if (options_.now_s() - heard_s_ > options_.give_up_s)
+    return run_error("no tracker answers at {}:{}", options_.tracker.host, options_.tracker.port);
+  return std::nullopt;
 }
 
 Result<std::optional<int>> CopyProgram::pass_on() {
@@ -156,17 +162,22 @@ Result<std::optional<int>> CopyProgram::pass_on() {
     stream_->pump();
     while (const auto message = stream_->take()) FL_TRY(obey(*message));
     if (stream_->is_closed() && !is_done_) {
-      is_stale_ = has_order_;
-      if (!has_order_) return std::nullopt;
       stream_.reset();
-      while (has_order_ && trainer_ && !is_leaving_) {
-        if (trainer_->has_ended()) end_trainer();
-        while (const auto line = trainer_ ? trainer_->line() : std::nullopt) answer(*line);
-        if (has_order_ && trainer_) wait();
-      }
+      finish_order();
       return std::nullopt;
     }
     wait();
+  }
+}
+
+// Waits for the answer to an order whose tracker is gone, so that the trainer is free for the next one.
+void CopyProgram::finish_order() {
+  is_stale_ = has_order_;
+  while (has_order_ && !is_leaving_) {
+    const bool has_ended = trainer_->has_ended();
+    while (const auto line = trainer_->line()) answer(*line);
+    if (has_order_ && has_ended) return end_trainer();
+    if (has_order_) wait();
   }
 }
 
@@ -214,7 +225,7 @@ Status CopyProgram::obey(const CopyMessage& message) {
 
 // Sends the rest of the messages, for some seconds at most.
 void CopyProgram::flush() {
-  const double until_s = options_.now_s() + kFlush_s;
+  const double until_s = options_.now_s() + kFlushS;
   while (!stream_->is_closed() && !stream_->has_sent_all()) {
     const double left_s = until_s - options_.now_s();
     if (left_s <= 0) return;

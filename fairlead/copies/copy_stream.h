@@ -9,11 +9,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <vector>
-
-struct pollfd;
 
 namespace fairlead {
 

@@ -10,7 +10,7 @@
 namespace fairlead {
 namespace {
 
-constexpr double kEnd_s = 60;  // for the evaluation of the result
+constexpr double kEndS = 60;  // for the evaluation of the result
 
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
@@ -56,7 +56,7 @@ std::optional<std::string> RemoteTrainer::line() {
 }
 
 int RemoteTrainer::reap() {
-  const double until_s = now_s_() + kEnd_s;
+  const double until_s = now_s_() + kEndS;
   for (;;) {
     const bool is_over = has_ended();
     while (line()) {

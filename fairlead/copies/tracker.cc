@@ -29,7 +29,7 @@ constexpr double kExchangePart = 0.05;  // fraction of a round
 constexpr double kOuterRate = 0.7;      // DiLoCo's, like the momentum
 constexpr double kOuterMomentum = 0.9;
 constexpr std::string_view kResult = "parameters.f32";
-constexpr double kPatienceLeast_s = 5;  // a pause that no copy is left out for
+constexpr double kPatienceLeastS = 5;  // a pause that no copy is left out for
 
 struct Copy {
   CopyPlace place;
@@ -78,6 +78,7 @@ class Tracker {
   // Starts copies without a trainer, and adds the new ones of other machines. False: all of them were started too often, and
   // no other can come.
   Result<bool> start_missing();
+  Status listen();
   void add_remote(CopyListener::Accepted accepted);
   void await_remote();
   bool has_ready() const;
@@ -218,7 +219,7 @@ double Tracker::patience_s() const {
   for (const Copy& copy : copies_) {
     if (copy.trainer && copy.asked > 0 && copy.made) longest_s = std::max(longest_s, copy.took_s);
   }
-  return longest_s == 0 ? 0 : std::max(kPatienceLeast_s, options_.patience * longest_s);
+  return longest_s == 0 ? 0 : std::max(kPatienceLeastS, options_.patience * longest_s);
 }
 
 // Leaves out the copies that take too long. Returns the seconds until the next one would; below 0: none would.
@@ -410,13 +411,16 @@ int Tracker::give_up() const {
   return failed == copies_.end() ? 1 : failed->exit_code;
 }
 
+Status Tracker::listen() {
+  FL_TRY_ASSIGN(address, parse_copy_address(options_.listen));
+  FL_TRY_ASSIGN(listener, CopyListener::open(address, options_.token));
+  listener_ = std::move(listener);
+  say("waits for copies at port {}", listener_->port());
+  return {};
+}
+
 Result<int> Tracker::run() {
-  if (!options_.listen.empty()) {
-    FL_TRY_ASSIGN(address, parse_copy_address(options_.listen));
-    FL_TRY_ASSIGN(listener, CopyListener::open(address, options_.token));
-    listener_ = std::move(listener);
-    say("waits for copies at port {}", listener_->port());
-  }
+  if (!options_.listen.empty()) FL_TRY(listen());
   say("{} {}, {} steps made", copies_.size(), copies_.size() == 1 ? "copy" : "copies", at().done);
   tell_progress();
   while (total_ == 0 || at().done < total_) {

@@ -10,11 +10,10 @@
 #include "fairlead/base/result.h"
 
 #include <optional>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <vector>
-
-struct pollfd;
 
 namespace fairlead {
 
