@@ -26,6 +26,10 @@ Result<NodeLevels> levels_of(const KubernetesFlags& flags) {
   return flags.rack_labels.empty() ? NodeLevels() : NodeLevels::of_racks(flags.rack_labels);
 }
 
+GangSource source_of(const KubernetesFlags& flags) {
+  return flags.is_kueue ? GangSource::kKueue : GangSource::kKubernetes;
+}
+
 KubeEvent answer_to(CurlDoor& door, const std::string& path) {
   const CallId call = door.call({"GET", path});
   for (;;) {
@@ -146,7 +150,9 @@ Status serve_kubernetes(const KubernetesFlags& flags) {
        .world = {.name_space = flags.name_space,
                  .levels = std::move(levels),
                  .priority_scope = flags.priority_scope == "cluster" ? PriorityScope::kCluster
-                                                                     : PriorityScope::kUser},
+                                                                     : PriorityScope::kUser,
+                 .source = source_of(flags),
+                 .queues = flags.queues},
        .identity = fmt::format("{}_{:016x}", host.data(), cluster.door->random()),
        .http = http.get(),
        .stopwatch =
@@ -161,11 +167,13 @@ Status leave_kubernetes(const KubernetesFlags& flags) {
   FL_TRY_ASSIGN(cluster, open_cluster(flags.context));
   const LeaseSettings lease{.name_space = flags.name_space,
                             .identity = fmt::format("uninstall_{:016x}", cluster.door->random())};
-  FL_TRY_ASSIGN(names, resume_all(*cluster.door, lease, cluster.door->now() + kLeaveLimit));
+  FL_TRY_ASSIGN(
+      names, resume_all(*cluster.door, lease, cluster.door->now() + kLeaveLimit, source_of(flags)));
   for (const std::string& name : names) fmt::print("resumed {}\n", name);
-  fmt::print(
-      "fairlead: {} jobs were resumed; pods of scheduler fairlead now wait for one of that name\n",
-      names.size());
+  fmt::print("fairlead: {} {}\n", names.size(),
+             flags.is_kueue ? "Workloads were resumed; Kueue now starts them in its own order"
+                            : "jobs were resumed; pods of scheduler fairlead now wait for one of "
+                              "that name");
   return {};
 }
 

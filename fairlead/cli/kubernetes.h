@@ -1,4 +1,4 @@
-// `fairlead serve --backend kubernetes`, and the queries of other commands to its API server and to that scheduler.
+// `fairlead serve --backend kubernetes` and `--backend kueue`, and the queries of other commands to its API server and to that scheduler.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -18,6 +18,8 @@ struct KubernetesFlags {
   std::vector<std::string> rack_labels;  // node labels; none: the usual ones
   std::vector<std::string> levels;       // node labels, outer to inner; none: racks alone
   std::string priority_scope;            // "user" or "cluster"
+  bool is_kueue = false;                 // it schedules Workloads of Kueue
+  std::vector<std::string> queues;       // ClusterQueues; none: all with a quota of GPUs
   std::uint64_t seed = 0;
   std::string http;  // "0.0.0.0:8080": where it is seen from outside; empty: nowhere
 };

@@ -35,6 +35,7 @@ struct Flags {
   std::vector<std::string> rack_labels;
   std::vector<std::string> levels;
   std::string priority_scope = "user";
+  std::vector<std::string> queues;
   std::string nodes;
   std::string gpus;
   std::uint32_t node_gpus = kNodeGpusMax;
@@ -72,6 +73,10 @@ constexpr std::string_view kHelp =
     "On Kubernetes it schedules Jobs with `schedulerName: fairlead` (docs/kubernetes.md):\n"
     "\n"
     "  fairlead serve --backend kubernetes --policy fairlead:window_s=3600,round_s=600\n"
+    "\n"
+    "With Kueue, which admits Workloads within its quotas, it lets users take turns:\n"
+    "\n"
+    "  fairlead serve --backend kueue\n"
     "\n"
     "docs/lab-server.md describes the setup of a bare machine; `fairlead policies` lists the "
     "policies.\n";
@@ -245,6 +250,8 @@ Status serve(const CLI::App& app, const Flags& flags) {
                                 .rack_labels = flags.rack_labels,
                                 .levels = flags.levels,
                                 .priority_scope = flags.priority_scope,
+                                .is_kueue = flags.backend == "kueue",
+                                .queues = flags.queues,
                                 .seed = flags.seed,
                                 .http = flags.http};
   return flags.uninstall ? leave_kubernetes(cluster) : serve_kubernetes(cluster);
@@ -309,6 +316,12 @@ void add_cluster_options(CLI::App& app, Flags& flags) {
                  "namespaces (cluster), where a job then also leaves its GPUs for another user's")
       ->check(CLI::IsMember({"user", "cluster"}))
       ->capture_default_str();
+  app.add_option("--queue", flags.queues,
+                 "ClusterQueue of Kueue whose Workloads take turns; may be repeated (default: all "
+                 "with a quota of GPUs)")
+      ->type_name("NAME")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 }  // namespace
@@ -316,8 +329,10 @@ void add_cluster_options(CLI::App& app, Flags& flags) {
 Command add_serve(CLI::App& root) {
   CLI::App* app = root.add_subcommand("serve", "Run jobs on this machine's GPUs, by turns");
   const auto flags = std::make_shared<Flags>();
-  app->add_option("--backend", flags->backend, "the jobs run on this machine, or on a cluster")
-      ->check(CLI::IsMember({"local", "kubernetes"}))
+  app->add_option(
+         "--backend", flags->backend,
+         "the jobs run on this machine, on a Kubernetes cluster, or there as Kueue admits them")
+      ->check(CLI::IsMember({"local", "kubernetes", "kueue"}))
       ->capture_default_str();
   add_cluster_options(*app, *flags);
   app->add_option("--nodes", flags->nodes, "simulated GPUs, each type with its relative speed")

@@ -20,6 +20,7 @@ FakeCluster::FakeCluster(FakeStore& store, FakeAgenda& agenda, const FakeDelays&
       quotas_(store, planner_),
       jobs_(store, planner_, quotas_),
       operators_(store, planner_),
+      kueue_(store, planner_),
       volumes_(store, planner_) {}
 
 Duration FakeCluster::progress(const std::string& owner_uid) const {
@@ -34,6 +35,7 @@ void FakeCluster::changed(const FakeChange& change) {
     planner_.plan(planner_.delays().controller, [this, uid] { collect(uid); });
   }
   operators_.changed(change);
+  kueue_.changed(change);
   volumes_.changed(change);
   if (resource == kNodes) node_changed(change);
   if (resource == kJobs && change.after) jobs_.job_changed(change.key);

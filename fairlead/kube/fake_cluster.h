@@ -1,5 +1,5 @@
 // The controllers of a fake cluster: the kubelets, and the garbage collection of pods whose owner or node was deleted.
-// The Job controller, the operators and the volumes are parts of their own. All act on a FakeStore, at virtual times.
+// The Job controller, the operators, Kueue and the volumes are parts of their own. All act on a FakeStore, at virtual times.
 //
 // A kubelet admits a pod bound to its node if the pod fits; otherwise the pod fails with reason
 // OutOfnvidia.com/gpu (or cpu, memory). An admitted pod starts to run after a while. It runs for its
@@ -13,6 +13,7 @@
 
 #include "fairlead/kube/fake_agenda.h"
 #include "fairlead/kube/fake_job_controller.h"
+#include "fairlead/kube/fake_kueue.h"
 #include "fairlead/kube/fake_operator.h"
 #include "fairlead/kube/fake_planner.h"
 #include "fairlead/kube/fake_quotas.h"
@@ -36,6 +37,7 @@ class FakeCluster {
   FakeCluster& operator=(const FakeCluster&) = delete;
 
   FakeOperators& operators() { return operators_; }
+  FakeKueue& kueue() { return kueue_; }
   // Called after a write to the store.
   void changed(const FakeChange& change);
   // Keeps controllers and kubelets from reaching the server until `t`.
@@ -70,6 +72,7 @@ class FakeCluster {
   FakeQuotas quotas_;
   FakeJobController jobs_;
   FakeOperators operators_;
+  FakeKueue kueue_;
   FakeVolumes volumes_;
   std::map<std::string, Time> unready_since_;   // nodes
   std::set<std::string> admitted_;              // uids of pods

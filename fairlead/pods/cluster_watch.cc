@@ -1,5 +1,7 @@
 #include "fairlead/pods/cluster_watch.h"
 
+#include "fairlead/pods/workload.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,23 +25,31 @@ WatchedKinds::Sink changes_to(WatchedKinds::Sink sink) {
 
 }  // namespace
 
-ClusterWatch::ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks sinks)
-    : kinds_{WatchedKinds(door, owner_kinds(), changes_to(std::move(sinks.owner))),
-             WatchedKinds(door, pod_group_kinds(), changes_to(std::move(sinks.pod_group))),
-             WatchedKinds(door, priority_kinds(), changes_to(std::move(sinks.priority)))},
-      resources_{
-          Reflector(door, "/api/v1/nodes", "", changes_to(std::move(sinks.node))),
-          Reflector(door, "/api/v1/pods", "", changes_to(std::move(sinks.pod))),
-          Reflector(door, "/apis/policy/v1/poddisruptionbudgets", "",
-                    changes_to(std::move(sinks.budget))),
-          Reflector(door, "/api/v1/resourcequotas", "", changes_to(std::move(sinks.quota))),
-          Reflector(door, "/api/v1/persistentvolumeclaims", "", changes_to(std::move(sinks.claim))),
-          Reflector(door, "/api/v1/persistentvolumes", "", changes_to(std::move(sinks.volume))),
-          Reflector(door, "/apis/storage.k8s.io/v1/storageclasses", "",
-                    changes_to(std::move(sinks.storage_class))),
-          Reflector(door, fmt::format("/api/v1/namespaces/{}/configmaps", name_space),
-                    "fieldSelector=metadata.name%3Dfairlead",
-                    changes_to(std::move(sinks.settings)))} {}
+ClusterWatch::ClusterWatch(KubeDoor& door, const PodsOptions& options, Sinks sinks) {
+  const auto watch_kinds = [&](std::span<const OwnerKind> kinds, WatchedKinds::Sink& sink) {
+    kinds_.emplace_back(door, kinds, changes_to(std::move(sink)));
+  };
+  const auto watch = [&](std::string path, Reflector::Sink& sink, std::string selector = "") {
+    resources_.emplace_back(door, std::move(path), std::move(selector),
+                            changes_to(std::move(sink)));
+  };
+  if (options.source == GangSource::kKueue) {
+    watch_kinds(kueue_kinds(), sinks.kueue);
+  } else {
+    watch_kinds(owner_kinds(), sinks.owner);
+    watch_kinds(pod_group_kinds(), sinks.pod_group);
+    watch_kinds(priority_kinds(), sinks.priority);
+    watch("/api/v1/nodes", sinks.node);
+    watch("/api/v1/pods", sinks.pod);
+    watch("/apis/policy/v1/poddisruptionbudgets", sinks.budget);
+    watch("/api/v1/resourcequotas", sinks.quota);
+    watch("/api/v1/persistentvolumeclaims", sinks.claim);
+    watch("/api/v1/persistentvolumes", sinks.volume);
+    watch("/apis/storage.k8s.io/v1/storageclasses", sinks.storage_class);
+  }
+  watch(fmt::format("/api/v1/namespaces/{}/configmaps", options.name_space), sinks.settings,
+        "fieldSelector=metadata.name%3Dfairlead");
+}
 
 bool ClusterWatch::handle(const KubeEvent& event) {
   const auto takes = [&](auto& one) { return one.handle(event); };

@@ -1,14 +1,15 @@
 // The watches of a scheduler of pods: nodes, pods, owners, PodGroups, priority classes, disruption budgets, quotas, volumes with claims
-// and classes, and the ConfigMap `fairlead`.
+// and classes, and the ConfigMap `fairlead`. A scheduler of Workloads watches Kueue's objects and the ConfigMap instead.
 //
 // Each change goes to the sink of its resource, in the order in which the API server sent it.
 #pragma once
 
 #include "fairlead/kube/door.h"
 #include "fairlead/kube/reflector.h"
+#include "fairlead/pods/pods_options.h"
 #include "fairlead/pods/watched_kinds.h"
 
-#include <array>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -19,11 +20,11 @@ class ClusterWatch {
  public:
   // No sink may call this class. None receives kSynced.
   struct Sinks {
-    WatchedKinds::Sink owner, pod_group, priority;
+    WatchedKinds::Sink owner, pod_group, priority, kueue;
     Reflector::Sink node, pod, budget, quota, claim, volume, storage_class, settings;
   };
-  // `name_space`: namespace of the ConfigMap. REQUIRES: the door outlives this.
-  ClusterWatch(KubeDoor& door, const std::string& name_space, Sinks sinks);
+  // REQUIRES: the door outlives this.
+  ClusterWatch(KubeDoor& door, const PodsOptions& options, Sinks sinks);
 
   // Returns true if the event belonged to a watch.
   bool handle(const KubeEvent& event);
@@ -39,8 +40,8 @@ class ClusterWatch {
   std::vector<const Reflector*> reflectors() const;
 
  private:
-  std::array<WatchedKinds, 3> kinds_;   // in the order of the sinks
-  std::array<Reflector, 8> resources_;  // in the order of the sinks
+  std::deque<WatchedKinds> kinds_;
+  std::deque<Reflector> resources_;
 };
 
 }  // namespace fairlead

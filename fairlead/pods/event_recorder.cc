@@ -41,7 +41,7 @@ void EventRecorder::record(const Owner& owner, std::string_view reason, std::str
           {"kind", is_of_pods ? "Pod" : owner.kind->kind},
           {"metadata",
            {{"namespace", owner.name_space},
-            {"name", is_of_pods ? owner.about : owner.name},
+            {"name", is_of_pods ? owner.about : owner.path_name()},
             {"uid", owner.uid}}}},
          reason, message);
 }

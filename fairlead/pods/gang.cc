@@ -81,7 +81,7 @@ std::string PodGang::trouble(const std::vector<GangPlace>& where) const {
     if (pod.state == Pod::State::kFailed && !pod.is_leaving && !old_.contains(uid)) {
       return fmt::format("pod {} failed{}{}", pod.name, pod.reason.empty() ? "" : ": ", pod.reason);
     }
-    if (!pod.takes_gpus() || pod.is_leaving) continue;
+    if (!pod.takes_gpus() || pod.is_leaving || owner_.is_of_kueue()) continue;
     if (room[pod.node] == 0) return fmt::format("pod {} is on node {}", pod.name, pod.node);
     --room[pod.node];
     if (owner_.has_slots && (pod.mask == 0 || (pod.mask & ~gpus[pod.node]) != 0)) {
@@ -115,6 +115,7 @@ std::vector<GangAct> PodGang::acts_to_run(const std::vector<GangPlace>& where, c
   }
   // Its user has resumed it: the mark must not outlive the suspension, or it would hide the next.
   if (owner_.is_ours) return {{.kind = GangAct::Kind::kResume}};
+  if (owner_.is_of_kueue()) return {};  // Kueue does the rest
   const std::vector<const Pod*> here = members();
   if (here.size() + succeeded() < owner_.pods) return {};
   std::map<std::string, std::uint32_t> room;
@@ -171,6 +172,8 @@ void PodGang::add_riders(const std::vector<GangPlace>& where, const Fits& fits,
 std::vector<GangAct> PodGang::acts_to_stop(const MayCome& may_come) const {
   if (owner_.state != Owner::State::kHere) return {};
   if (owner_.kind != nullptr && owner_.is_suspended) return {};
+  // Kueue would start it.
+  if (owner_.is_of_kueue()) return {{.kind = GangAct::Kind::kSuspend}};
   // Pods that wait for a node have no GPUs, and may continue to wait.
   std::vector<GangAct> acts;
   bool is_bound = false;

@@ -5,6 +5,7 @@
 //
 //   to run:   resume the owner; once all of its pods exist, and the GPUs of their nodes are free, bind
 //             each; they all run. Pods without GPUs ride along, and are not waited for
+//   The pods of a Workload of Kueue are its own: it is resumed, and runs once Kueue has admitted it.
 //   to stop:  suspend the owner, which deletes its pods; if it cannot be suspended, mark the pods as
 //             preempted and evict them. Their GPUs are free once the pods are deleted
 #pragma once

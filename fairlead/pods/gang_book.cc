@@ -38,10 +38,7 @@ void GangBook::set_owner(const OwnerKind& kind, const ReflectedChange& change, T
   const bool is_gone = change.kind == ReflectedChange::Kind::kDeleted;
   if (is_gone || !is_fairleads(kind, *change.object)) {
     if (known_parent(*change.object).empty()) refusals_.remove(name);
-    const auto found = entries_.find(uid);
-    if (found == entries_.end()) return;
-    found->second.is_here = false;
-    return queue_.add_gang(uid);
+    return remove_owner(uid);
   }
   Result<Owner> owner = parse_owner(kind, *change.object);
   if (!owner) {
@@ -49,15 +46,28 @@ void GangBook::set_owner(const OwnerKind& kind, const ReflectedChange& change, T
         object_of(kind.api_version, kind.kind, change.name.first, change.name.second, uid);
     return refusals_.add(about, uid, name, owner.error().message);
   }
-  const auto [at, is_new] = entries_.try_emplace(uid, Entry{PodGang(*owner)});
+  put_owner(*std::move(owner), now);
+}
+
+void GangBook::put_owner(Owner owner, Time now) {
+  const std::string key = owner.key;
+  const auto [at, is_new] = entries_.try_emplace(key, Entry{PodGang(owner)});
   Entry& entry = at->second;
   // A gang without a job may be refused because no node is right for it.
-  if (is_new || !entry.job.is_none()) refusals_.remove(name);
+  if (is_new || !entry.job.is_none())
+    refusals_.remove(fmt::format("{}/{}", owner.name_space, owner.name));
   const PodNeeds* const told = entry.job.is_none() ? nullptr : &entry.gang.owner().needs;
-  engine_cluster_.look_at(owner->needs, told, now);
-  entry.gang.set_owner(*std::move(owner));
+  engine_cluster_.look_at(owner.needs, told, now);
+  entry.gang.set_owner(std::move(owner));
   if (is_new) add_members(entry);
-  queue_.add_gang(uid);
+  queue_.add_gang(key);
+}
+
+void GangBook::remove_owner(const std::string& key) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  found->second.is_here = false;
+  queue_.add_gang(key);
 }
 
 void GangBook::set_pod_group(const OwnerKind& kind, const ReflectedChange& change, Time now) {

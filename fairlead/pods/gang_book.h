@@ -53,9 +53,13 @@ class GangBook {
   std::vector<std::string> set_parent(const std::string& owner, const std::string& parent);
   void remove_parent(const std::string& owner) { lineage_.remove(owner); }
   void set_owner(const OwnerKind& kind, const ReflectedChange& change, Time now);
+  // Adds or replaces the gang of an owner.
+  void put_owner(Owner owner, Time now);
+  // Marks the gang of an owner as gone, if there is one.
+  void remove_owner(const std::string& key);
   // Called with a PodGroup, which states the number of pods of a gang.
   void set_pod_group(const OwnerKind& kind, const ReflectedChange& change, Time now);
-  // Called with the gang's owner from the answer to a call.
+  // Called with the gang's owner from the answer to a call. REQUIRES: it is not Kueue's.
   void take_answer(const std::string& key, const Json& owner);
   // Adds or replaces a pod. REQUIRES: it is in the view of the cluster, with its key (Pod::gang).
   void set_pod(const Pod& pod, Time now);

@@ -42,9 +42,8 @@ GangController::GangController(KubeDoor& door, PodsOptions options, std::functio
     : door_(door),
       may_write_(std::move(may_write)),
       recorder_(door, may_write_),
-      engine_cluster_(std::move(options.levels)),
-      observed_(door, options.name_space, recorder_,
-                {engine_cluster_, refusals_, resting_, queue_}),
+      engine_cluster_(options.levels),
+      observed_(door, options, recorder_, {engine_cluster_, refusals_, resting_, queue_}),
       order_(observed_.gangs(), observed_.view().priorities(), options.priority_scope),
       reconciler_(observed_.view(), observed_.gangs(), order_),
       calls_(door, may_write_) {}

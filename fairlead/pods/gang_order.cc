@@ -65,8 +65,9 @@ void GangOrder::look_at(const std::string& key, bool is_held) {
     is_due_ = true;
   }
   if (!now) return;
-  const std::string name =
-      scope_ == PriorityScope::kUser ? entry->gang.owner().name_space : std::string();
+  const Owner& owner = entry->gang.owner();
+  std::string name = owner.queue;
+  if (name.empty() && scope_ == PriorityScope::kUser) name = owner.name_space;
   User& user = users_[name];
   ++user.values[now->priority.value];
   user.gangs[key] = *now;
@@ -83,6 +84,18 @@ Time GangOrder::due() const {
 const StartBlock* GangOrder::block_of(JobId job) const {
   const auto found = blocked_.find(job);
   return found == blocked_.end() ? nullptr : &found->second;
+}
+
+bool GangOrder::is_above_running(const std::string& key, const Tables& tables) const {
+  const auto user = user_of_.find(key);
+  if (user == user_of_.end()) return false;
+  const auto& gangs = users_.at(user->second).gangs;
+  const std::int64_t value = gangs.at(key).priority.value;
+  return std::ranges::any_of(gangs, [&](const auto& entry) {
+    const JobId job = gangs_.find(entry.first)->job;
+    return entry.second.priority.value < value && !job.is_none() && tables.jobs.is_here(job) &&
+           state_in_order(tables, job) == OrderedJob::State::kRuns;
+  });
 }
 
 std::set<std::string> GangOrder::update(Time now, const Tables& tables) {

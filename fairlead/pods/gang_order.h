@@ -1,4 +1,5 @@
-// The order in which gangs may start: by their priority classes, among the gangs of a user or of all users.
+// The order in which gangs may start: by their priority classes, among the gangs of a user or of all users; Kueue's, among
+// the gangs of a ClusterQueue.
 //
 // A gang that must not have GPUs now is held, under every policy
 // (docs/decisions/0073-priority-classes-are-holds.md). One machine has the same rule (engine/start_order.h).
@@ -35,6 +36,8 @@ class GangOrder {
   std::set<std::string> update(Time now, const Tables& tables);
   // Returns the cause; null: the order does not keep the job from GPUs.
   const StartBlock* block_of(JobId job) const;
+  // Returns true if a gang with a lower priority has GPUs. O(gangs of the user).
+  bool is_above_running(const std::string& key, const Tables& tables) const;
 
  private:
   struct Seen {
@@ -55,7 +58,7 @@ class GangOrder {
   const PriorityClasses& classes_;
   const PriorityScope scope_;
   bool is_due_ = true;
-  std::map<std::string, User> users_;           // by namespace; "": all users
+  std::map<std::string, User> users_;           // by namespace, or by ClusterQueue; "": all users
   std::map<std::string, std::string> user_of_;  // by the key of a gang
   std::map<JobId, StartBlock> blocked_;
 };

@@ -166,6 +166,11 @@ std::string OwnerKind::path_of(std::string_view name_space, std::string_view nam
   return fmt::format("/apis/{}/namespaces/{}/{}/{}", api_version, name_space, plural, name);
 }
 
+bool is_suspended(const OwnerKind& kind, const Json& object) {
+  const Json& value = json_along(object, kind.suspend);
+  return value.is_boolean() && value.get<bool>() != kind.is_of_kueue;
+}
+
 std::span<const OwnerKind> owner_kinds() {
   static const std::vector<OwnerKind> kKinds = make_kinds();
   return kKinds;

@@ -33,6 +33,8 @@ struct OwnerKind {
   std::string_view kind;         // "Job"
   std::string_view plural;       // "jobs"
   KeyPath suspend;               // a boolean: true deletes its pods, without a failure
+  // A kind of Kueue. Kueue starts the pods of a Workload as soon as its boolean, which means the opposite, is true.
+  bool is_of_kueue = false;
   std::vector<PodSetsAt> sets;
   KeyPath outcome{};  // a text, at the end "Complete" or "Failed"; empty: its conditions show that
   KeyPath completions{};  // the number of pods that must succeed; status.succeeded counts them
@@ -47,6 +49,9 @@ struct OwnerKind {
   std::string list_path() const;   // "/apis/batch/v1/jobs"
   std::string path_of(std::string_view name_space, std::string_view name) const;
 };
+
+// Returns true if the object is suspended.
+bool is_suspended(const OwnerKind& kind, const Json& object);
 
 std::span<const OwnerKind> owner_kinds();
 // Returns the kinds of the PodGroups of other schedulers, which state the size of a gang of pods. They have no sets.

@@ -26,6 +26,14 @@ bool MissingPods::look(const std::string& key, const std::string& why, bool has_
   return !gang.why.empty();
 }
 
+bool MissingPods::rest(const std::string& key, Time now) {
+  const auto found = gangs_.find(key);
+  if (found == gangs_.end()) return false;
+  found->second.looked = now;  // else its times would stay due
+  found->second.since = Time::never();
+  return !found->second.why.empty();
+}
+
 const std::string& MissingPods::why(const std::string& key) const {
   static const std::string kNone;
   const auto found = gangs_.find(key);

@@ -22,6 +22,8 @@ class MissingPods {
   // Called at each look at a gang that has not started. `why`: why its pods cannot be bound now; empty: they can.
   // `has_place`: GPUs are reserved for it. Returns true if it must have no place now.
   bool look(const std::string& key, const std::string& why, bool has_place, Time now);
+  // Called instead while the gang leaves its place: no time runs for its pods. Returns the last answer.
+  bool rest(const std::string& key, Time now);
   // Called after the gang has started or has gone.
   void forget(const std::string& key) { gangs_.erase(key); }
 

@@ -44,5 +44,17 @@ TEST(MissingPods, AShortAbsenceIsNoReason) {
   EXPECT_EQ(missing.late(at(18)), std::vector<std::string>{"g"});
 }
 
+TEST(MissingPods, NoTimeIsDueWhileAGangLeavesItsPlace) {
+  MissingPods missing;
+  EXPECT_FALSE(missing.look("g", "no pods", true, at(0)));
+  EXPECT_FALSE(missing.rest("g", at(10)));
+  EXPECT_EQ(missing.due(), Time::never());
+  EXPECT_FALSE(missing.look("g", "no pods", true, at(20)));
+  EXPECT_TRUE(missing.look("g", "no pods", true, at(30)));
+  EXPECT_TRUE(missing.rest("g", at(50))) << "it is held until it has left";
+  EXPECT_EQ(missing.due(), Time::never());
+  EXPECT_FALSE(missing.look("g", "", false, at(51)));
+}
+
 }  // namespace
 }  // namespace fairlead

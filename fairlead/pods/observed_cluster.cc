@@ -9,13 +9,14 @@
 
 namespace fairlead {
 
-ObservedCluster::ObservedCluster(KubeDoor& door, const std::string& name_space,
+ObservedCluster::ObservedCluster(KubeDoor& door, const PodsOptions& options,
                                  EventRecorder& recorder, const Followers& followers)
     : door_(door),
       recorder_(recorder),
       followers_(followers),
       gangs_(view_, followers.engine_cluster, followers.refusals, followers.queue),
-      watch_(door, name_space,
+      kueue_(options.queues, kueue_sinks()),
+      watch_(door, options,
              {.owner = [this](const OwnerKind& kind,
                               const ReflectedChange& change) { on_owner(kind, change); },
               .pod_group =
@@ -27,6 +28,8 @@ ObservedCluster::ObservedCluster(KubeDoor& door, const std::string& name_space,
                     view_.priorities().on(kind, change);
                     followers_.queue.add_all();
                   },
+              .kueue = [this](const OwnerKind& kind,
+                              const ReflectedChange& change) { kueue_.on(kind, change); },
               .node = [this](const ReflectedChange& change) { on_node(change); },
               .pod =
                   [this](const ReflectedChange& change) {
@@ -61,15 +64,31 @@ ObservedCluster::ObservedCluster(KubeDoor& door, const std::string& name_space,
                   },
               .settings = [this](const ReflectedChange& change) { on_settings(change); }}) {}
 
+KueueView::Sinks ObservedCluster::kueue_sinks() {
+  return {.node = [this](Node node) { set_node(std::move(node)); },
+          .no_node = [this](const std::string& name) { remove_node(name); },
+          .gang = [this](Owner owner) { gangs_.put_owner(std::move(owner), door_.now()); },
+          .no_gang = [this](const std::string& key) { gangs_.remove_owner(key); },
+          .pod = [this](Pod pod) { set_pod(std::move(pod)); },
+          .no_pod = [this](Pod pod) { remove_pod(std::move(pod)); }};
+}
+
 void ObservedCluster::on_node(const ReflectedChange& change) {
-  const std::string& name = change.name.second;
-  if (change.kind == ReflectedChange::Kind::kDeleted) {
-    view_.remove_node(name);
-  } else {
-    const ClusterView::NodeNews news = view_.set_node(parse_node(*change.object));
-    if (news.offers) end_rest(name);
-    if (news.facts) followers_.engine_cluster.suspect();
-  }
+  change.kind == ReflectedChange::Kind::kDeleted ? remove_node(change.name.second)
+                                                 : set_node(parse_node(*change.object));
+}
+
+void ObservedCluster::set_node(Node node) {
+  const std::string name = node.name;
+  const ClusterView::NodeNews news = view_.set_node(std::move(node));
+  if (news.offers) end_rest(name);
+  if (news.facts) followers_.engine_cluster.suspect();
+  followers_.queue.add_node(name);
+  followers_.queue.add_all();
+}
+
+void ObservedCluster::remove_node(const std::string& name) {
+  view_.remove_node(name);
   followers_.queue.add_node(name);
   followers_.queue.add_all();
 }
@@ -137,8 +156,13 @@ void ObservedCluster::take_answer(const GangCalls::Answer& answer) {
   followers_.queue.add_gang(answer.gang);
   if (!answer.is_ok()) return;
   if (answer.act.pod.empty()) {
-    const auto owner = parsed_json(answer.text);
-    if (owner) gangs_.take_answer(answer.gang, *owner);
+    const auto object = parsed_json(answer.text);
+    if (!object) return;
+    if (!gangs_.find(answer.gang)->gang.owner().is_of_kueue()) {
+      gangs_.take_answer(answer.gang, *object);
+    } else if (auto owner = kueue_.gang_of(*object)) {
+      gangs_.put_owner(*std::move(owner), door_.now());
+    }
   } else if (const Pod* const pod = view_.pod(answer.act.pod)) {
     take_pod_answer(answer, *pod);
   }

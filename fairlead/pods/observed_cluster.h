@@ -10,6 +10,7 @@
 #include "fairlead/pods/gang_book.h"
 #include "fairlead/pods/gang_calls.h"
 #include "fairlead/pods/joined_owners.h"
+#include "fairlead/pods/kueue_view.h"
 #include "fairlead/pods/resting_nodes.h"
 
 #include <string>
@@ -25,8 +26,8 @@ class ObservedCluster {
     RestingNodes& resting;
     WorkQueue& queue;
   };
-  // `name_space`: namespace of the ConfigMap `fairlead`. REQUIRES: the door and the recorder outlive this.
-  ObservedCluster(KubeDoor& door, const std::string& name_space, EventRecorder& recorder,
+  // REQUIRES: the door and the recorder outlive this.
+  ObservedCluster(KubeDoor& door, const PodsOptions& options, EventRecorder& recorder,
                   const Followers& followers);
 
   ClusterWatch& watch() { return watch_; }
@@ -41,7 +42,10 @@ class ObservedCluster {
   void take_answer(const GangCalls::Answer& answer);
 
  private:
+  KueueView::Sinks kueue_sinks();
   void on_node(const ReflectedChange& change);
+  void set_node(Node node);
+  void remove_node(const std::string& name);
   void on_owner(const OwnerKind& kind, const ReflectedChange& change);
   void on_settings(const ReflectedChange& change);
   void set_pod(Pod pod);
@@ -55,6 +59,7 @@ class ObservedCluster {
   ClusterView view_;
   GangBook gangs_;
   JoinedOwners joined_owners_;
+  KueueView kueue_;
   ClusterWatch watch_;
 };
 

@@ -149,9 +149,8 @@ Result<Owner> parse_owner(const OwnerKind& kind, const Json& object, std::string
   if (const std::string& label = annotation(object, kPreferredLevel); !label.empty())
     owner.preferred_level = label;
   FL_TRY(set_time(annotation(object, kTimeOf), owner));
-  const Json& suspend = json_along(object, kind.suspend);
   set_done(kind, object, owner);
-  owner.is_suspended = suspend.is_boolean() && suspend.get<bool>();
+  owner.is_suspended = is_suspended(kind, object);
   owner.is_ours = annotation(object, kSuspendedBy) == kSchedulerName;
   owner.is_held = annotation(object, kHold) == "true";
   const bool is_pinned = std::ranges::any_of(sets, [](const PodSet& set) {

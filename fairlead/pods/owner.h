@@ -16,6 +16,7 @@
 #include "fairlead/pods/pod_needs.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,7 @@ struct Owner {
   std::string uid;  // uid of the object of its events: the owner, or one of the pods
   std::string name_space;
   std::string name;                 // the name of the owner, the gang or the pod
+  std::string object_name{};        // the name of its object, if that is another; else empty
   std::string about;                // the pod that is the object of its events; empty: the owner
   const OwnerKind* kind = nullptr;  // null: its pods make the gang, which is stopped by eviction
   std::string version;              // resourceVersion
@@ -80,6 +82,9 @@ struct Owner {
   // Names of its classes (pods/priority_classes.h); empty: it names none.
   std::string priority_class{};
   std::string workload_class{};
+  std::string queue{};                     // its ClusterQueue; empty: it is not Kueue's
+  std::optional<std::int64_t> priority{};  // its priority within that queue
+  std::string pending{};                   // why Kueue has it wait; empty: not known
   bool is_suspended = false;
   bool is_ours = false;        // Fairlead made the suspension
   bool is_held = false;        // its user holds it by annotation
@@ -91,6 +96,8 @@ struct Owner {
   std::string reason;  // the reason of kFailed
 
   bool is_complete() const { return absent == 0; }
+  const std::string& path_name() const { return object_name.empty() ? name : object_name; }
+  bool is_of_kueue() const { return kind != nullptr && kind->is_of_kueue; }
   bool is_held_by_user() const { return is_held || (is_suspended && !is_ours); }
 };
 

@@ -21,6 +21,8 @@ void PriorityClasses::on(const OwnerKind& kind, const ReflectedChange& change) {
 }
 
 GangPriority PriorityClasses::of(const Owner& owner) const {
+  // Kueue itself preempts, by the rules of the queue.
+  if (owner.priority) return {.value = *owner.priority, .preempts = false};
   if (const auto found = of_workloads_.find(owner.workload_class); found != of_workloads_.end())
     return found->second;
   if (const auto found = of_pods_.find(owner.priority_class); found != of_pods_.end())

@@ -19,8 +19,8 @@ struct GangPriority {
 class PriorityClasses {
  public:
   void on(const OwnerKind& kind, const ReflectedChange& change);
-  // Returns the priority by the owner's WorkloadPriorityClass if there is one of that name, else by the class of its pods,
-  // else by the class that is the default of the cluster. O(log of the classes).
+  // Returns the priority that Kueue has resolved, else by the owner's WorkloadPriorityClass if there is one of that name,
+  // else by the class of its pods, else by the class that is the default of the cluster. O(log of the classes).
   GangPriority of(const Owner& owner) const;
 
  private:

@@ -22,9 +22,23 @@ std::string places_text(const std::vector<GangPlace>& where) {
   return text;
 }
 
-// Returns why the gang's pods cannot be bound as they are; empty: they can, or only an attempt can show it.
-std::string unbindable(const PodGang& gang, const ClusterView& cluster) {
+// Returns true if the gang's pods take no GPUs, except on lost nodes.
+bool is_away(const PodGang& gang, const ClusterView& cluster) {
+  return gang.is_away([&](const std::string& node) { return cluster.is_lost(node); });
+}
+
+// Returns why Kueue does not run a gang that has its place; empty: it does, or has not been asked to.
+std::string unadmitted(const PodGang& gang, bool has_place) {
   const Owner& owner = gang.owner();
+  if (!has_place || owner.is_suspended || gang.missing() == 0) return {};
+  return owner.pending.empty() ? "Kueue has not admitted it" : owner.pending;
+}
+
+// Returns why the gang's pods cannot be bound as they are; empty: they can, or only an attempt can show it.
+// `has_place`: the engine wants it to run.
+std::string unbindable(const PodGang& gang, const ClusterView& cluster, bool has_place) {
+  const Owner& owner = gang.owner();
+  if (owner.is_of_kueue()) return unadmitted(gang, has_place);
   for (const Pod* pod : gang.members()) {
     if (pod->is_gated) return fmt::format("pod {} has a scheduling gate", pod->name);
   }
@@ -302,9 +316,9 @@ bool Reconciler::settle_missing(Look& look) {
     missing_.forget(look.key);
     return false;
   }
-  if (!is_due || !look.wish.leaving.empty()) return !missing_.why(look.key).empty();
+  if (!is_due || !look.wish.leaving.empty()) return missing_.rest(look.key, look.now);
   const std::string before = missing_.why(look.key);
-  const std::string why = unbindable(look.gang(), cluster_);
+  const std::string why = unbindable(look.gang(), cluster_, look.wish.runs);
   const bool is_out = missing_.look(look.key, why, look.wish.runs, look.now);
   if (is_out && missing_.why(look.key) != before) look.out.missing = missing_.why(look.key);
   return is_out || (look.entry.job.is_none() && !why.empty());
@@ -344,7 +358,13 @@ void Reconciler::settle_run(Look& look) {
       look.out.gangs.insert(look.key);
       return;
     }
-    settle_stop(look);
+    // Kueue may start the gang, or has started it, unless pods of an earlier run are there.
+    const bool is_new = wish.leaving.empty() && !look.gang().found_at().empty();
+    if (look.owner().is_of_kueue() && (is_new || is_away(look.gang(), cluster_))) {
+      report_stopped(look);
+    } else {
+      settle_stop(look);
+    }
     if (!wish.is_clear) return;
   }
   if (look.gang().runs_at(wish.where)) {
@@ -393,6 +413,8 @@ bool Reconciler::settle_thaw(Look& look) const {
 void Reconciler::settle_broken(Look& look) const {
   const std::string trouble = look.gang().trouble(look.wish.where);
   look.wish.broken = std::min(look.wish.broken, look.now);
+  if (look.owner().is_of_kueue() && !look.owner().pending.empty())
+    return give_up(look, EventKind::kEvicted, look.owner().pending);
   if (look.now >= look.wish.broken + kBrokenLimit) {
     return give_up(look, EventKind::kEvicted,
                    trouble.empty() ? "one of its pods is gone" : trouble);
@@ -429,11 +451,11 @@ void Reconciler::settle_stop(Look& look) {
   if (is_stuck(look)) return settle_stuck(look);
   const auto comes = [this](const std::string& uid) { return cluster_.may_come(uid); };
   std::vector<GangAct> acts = look.gang().acts_to_stop(comes);
+  // Kueue stops gangs of a lower priority for it.
+  if (look.owner().is_of_kueue() && order_.is_above_running(look.key, *tables_)) acts.clear();
   if (look.entry.is_here && !acts.empty()) return ask(look, std::move(acts));
-  const bool is_away =
-      look.gang().is_away([this](const std::string& node) { return cluster_.is_lost(node); });
   // A binding whose answer was lost may still take effect, as long as its pod exists.
-  if (!is_away || look.gang().may_be_bound(comes)) return;
+  if (!is_away(look.gang(), cluster_) || look.gang().may_be_bound(comes)) return;
   turns_.forget(look.key);
   report_stopped(look);
 }
@@ -469,6 +491,7 @@ void Reconciler::ask(Look& look, std::vector<GangAct> acts) const {
   if (acts.empty()) return;
   switch (acts.front().kind) {
     case GangAct::Kind::kSuspend:
+      if (look.gang().pods().empty()) break;  // it had no turn
       look.out.when_sent = {"Suspended", "its turn is over; it goes on from its checkpoint"};
       break;
     case GangAct::Kind::kEvict:
@@ -478,6 +501,9 @@ void Reconciler::ask(Look& look, std::vector<GangAct> acts) const {
       if (!look.wish.is_started) look.out.when_sent = {"Placed", places_text(look.wish.where)};
       break;
     case GangAct::Kind::kResume:
+      if (look.owner().is_of_kueue())
+        look.out.when_sent = {"Placed", "its turn begins once Kueue admits it"};
+      break;
     case GangAct::Kind::kVolume:
     case GangAct::Kind::kThaw:
     case GangAct::Kind::kFreeze:

@@ -80,9 +80,9 @@ KubeRequest suspension(const Owner& owner, bool suspends) {
        {{"resourceVersion", owner.version}, {"annotations", {{std::string(kSuspendedBy), mark}}}}}};
   Json* at = &patch;
   for (const std::string_view key : owner.kind->suspend) at = &(*at)[std::string(key)];
-  *at = suspends;
+  *at = suspends != owner.kind->is_of_kueue;
   return {.method = "PATCH",
-          .path = owner.kind->path_of(owner.name_space, owner.name),
+          .path = owner.kind->path_of(owner.name_space, owner.path_name()),
           .body = compact_text(patch),
           .content_type = std::string(kMergePatch)};
 }

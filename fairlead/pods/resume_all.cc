@@ -4,6 +4,7 @@
 #include "fairlead/pods/owner.h"
 #include "fairlead/pods/requests.h"
 #include "fairlead/pods/watched_kinds.h"
+#include "fairlead/pods/workload.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,18 +20,18 @@ namespace {
 constexpr std::size_t kCallsMax = 10;  // at once
 
 bool is_suspended_by_us(const OwnerKind& kind, const Json& object) {
-  const Json& suspend = json_along(object, kind.suspend);
-  return suspend.is_boolean() && suspend.get<bool>() &&
+  return is_suspended(kind, object) &&
          text_at(object, {"metadata", "annotations", kSuspendedBy}) == kSchedulerName;
 }
 
 class Resumer {
  public:
-  Resumer(KubeDoor& door, const LeaseSettings& lease)
+  Resumer(KubeDoor& door, const LeaseSettings& lease, GangSource source)
       : door_(door),
         lease_(door, lease),
         lead_limit_{2 * lease.length.ms},
-        owners_(door, owner_kinds(), [](const OwnerKind&, const ReflectedChange&) {}) {}
+        owners_(door, source == GangSource::kKubernetes ? owner_kinds() : kueue_kinds(),
+                [](const OwnerKind&, const ReflectedChange&) {}) {}
 
   Result<std::vector<std::string>> run(Time until) {
     const Time lead_until = std::min(until, door_.now() + lead_limit_);
@@ -112,9 +113,9 @@ class Resumer {
 
 }  // namespace
 
-Result<std::vector<std::string>> resume_all(KubeDoor& door, const LeaseSettings& lease,
-                                            Time until) {
-  return Resumer(door, lease).run(until);
+Result<std::vector<std::string>> resume_all(KubeDoor& door, const LeaseSettings& lease, Time until,
+                                            GangSource source) {
+  return Resumer(door, lease, source).run(until);
 }
 
 }  // namespace fairlead

@@ -1,6 +1,10 @@
 #include "fairlead/pods/room.h"
 
+#include "fairlead/pods/workload.h"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace fairlead {
 
@@ -15,8 +19,30 @@ Resources asked_by_each(const PodGang& gang) {
   return each;
 }
 
+namespace {
+
+// The quota of a queue has room once the pods of others have left it, on whichever of its nodes they are.
+Room room_in_queue(const PodGang& gang, const ClusterView& cluster) {
+  const Owner& owner = gang.owner();
+  std::uint32_t free = 0;
+  for (const auto& [name, node] : cluster.nodes()) {
+    const auto queue = node.labels.find(kClusterQueueOf);
+    if (queue == node.labels.end() || queue->second != owner.queue) continue;
+    const auto is_other = [&](const Pod& pod) { return pod.gang != owner.key; };
+    free += node.gpus - std::min(node.gpus, cluster.taken(name, is_other));
+  }
+  Room room;
+  room.is_there = free >= owner.pods;
+  room.may_come = true;
+  if (!room.is_there) room.why = fmt::format("ClusterQueue {} has too few GPUs left", owner.queue);
+  return room;
+}
+
+}  // namespace
+
 Room room_for(const PodGang& gang, const std::vector<GangPlace>& where, const ClusterView& cluster,
               const std::function<bool(const Pod&, const std::string& node)>& stays) {
+  if (gang.owner().is_of_kueue()) return room_in_queue(gang, cluster);
   const Resources each = asked_by_each(gang);
   // Returns the resources that pods of other gangs use on a node: all pods, or only pods that stay.
   const auto used = [&](const std::string& node, bool all) {

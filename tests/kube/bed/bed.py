@@ -117,23 +117,23 @@ class Bed:
 
     # --- Fairlead ---
 
-    def fairlead(self, policy, wait=True, again=False, port=None):
+    def fairlead(self, policy, wait=True, again=False, port=None, backend="kubernetes"):
         """`again`: restarts it when it ends by itself, like a Deployment. It serves its metrics at `port`."""
         self.replicas += 1
         seen = ["--http", f"127.0.0.1:{port}"] if port else []
         around = ["sh", "-c", 'until "$@"; do sleep 1; done', "sh"] if again else []
         process = self.plane.run(
             f"fairlead-{self.replicas}",
-            [*around, Settings.programs / "fairlead", "serve", "--backend", "kubernetes", "--policy", policy, *seen],
+            [*around, Settings.programs / "fairlead", "serve", "--backend", backend, "--policy", policy, *seen],
             {"KUBECONFIG": self.plane.kubeconfig("fairlead")})
         if wait:
             until(lambda: " GPUs on " in process.said() or not process.is_up(), 60, lambda: f"it leads: {process.said()}")
             assert process.is_up(), process.said()
         return process
 
-    def uninstall(self):
+    def uninstall(self, backend="kubernetes"):
         """Resumes what fairlead suspended. REQUIRES: it was stopped. Returns its output."""
-        told = subprocess.run([Settings.programs / "fairlead", "serve", "--backend", "kubernetes", "--uninstall"],
+        told = subprocess.run([Settings.programs / "fairlead", "serve", "--backend", backend, "--uninstall"],
                               env=os.environ | {"KUBECONFIG": self.plane.kubeconfig("fairlead")}, capture_output=True, text=True)
         assert told.returncode == 0, told.stderr
         return told.stdout

@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).parent
 CACHE = pathlib.Path(os.environ.get("FAIRLEAD_K8S_DIR") or
                      pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "fairlead-k8s")
 KUBERNETES = {"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+OTHER_PACKAGES = {"etcd": "go.etcd.io/etcd/server/v3", "kueue": "sigs.k8s.io/kueue/cmd/kueue"}
 GANG_GATES = ("GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true,"
               "WorkloadAwarePreemption=true,WorkloadWithJob=true")
 CONTROLLERS = ("job-controller,garbage-collector-controller,namespace-controller,pod-garbage-collector-controller,"
@@ -96,7 +97,7 @@ def build(programs):
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "", "GOCACHE": str(objects)}
     for program in missing:
         say(f"builds {program} (once; takes minutes)")
-        package = f"k8s.io/kubernetes/cmd/{program}" if program in KUBERNETES else "go.etcd.io/etcd/server/v3"
+        package = OTHER_PACKAGES.get(program) or f"k8s.io/kubernetes/cmd/{program}"
         new = CACHE / "bin" / f"{program}.new"
         made = subprocess.run([go, "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags",
                                linker_flags(program), "-o", str(new), package],

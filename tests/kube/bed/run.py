@@ -17,8 +17,9 @@ SKIPPED = 77
 def all_scenarios():
     """By the names that users give."""
     import faults
+    import queues
     import scenarios
-    return {one.__name__.replace("_", "-"): one for one in (*scenarios.SCENARIOS, *faults.SCENARIOS)}
+    return {one.__name__.replace("_", "-"): one for one in (*scenarios.SCENARIOS, *faults.SCENARIOS, *queues.SCENARIOS)}
 
 
 def parse():
