@@ -326,7 +326,7 @@ class WorkloadTurns : public RunToTheEnd {
     return std::ranges::all_of(
         all, [](const FakeObject& one) { return has_condition(*one, "Finished"); });
   }
-  PodsOptions pods() const override { return {.source = GangSource::kKueue}; }
+  PodsOptions pods_options() const override { return {.source = GangSource::kKueue}; }
 };
 
 TEST(KueueFaults, WorkloadsComeToTheirEndsWhateverCallGoesWrong) { try_faults<WorkloadTurns>(2); }

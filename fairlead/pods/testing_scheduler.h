@@ -155,7 +155,7 @@ class RunToTheEnd {
   std::string run(std::uint64_t crash = 0) {
     const Time late = server.now() + limit();
     for (int number = 1; server.now() < late; ++number) {
-      Scheduler live(server, policy(), leads() ? fmt::format("s{}", number) : "", pods());
+      Scheduler live(server, policy(), leads() ? fmt::format("s{}", number) : "", pods_options());
       while (server.now() < late) {
         if (crash != 0 && server.calls().size() >= crash) break;
         if (!live.step()) {
@@ -180,7 +180,7 @@ class RunToTheEnd {
   virtual bool is_done() { return all_jobs_done(server); }
   virtual std::string policy() const { return "gang-stride:quantum_s=20"; }
   virtual bool leads() const { return false; }  // by the Lease
-  virtual PodsOptions pods() const { return {}; }
+  virtual PodsOptions pods_options() const { return {}; }
   virtual Duration limit() const { return seconds(4 * 3600); }
 };
 
