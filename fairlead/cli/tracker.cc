@@ -11,10 +11,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <unistd.h>
 
 namespace fairlead {
 namespace {
@@ -75,8 +78,8 @@ struct CopyFlags {
 Result<std::string> read_token(const std::string& file) {
   const std::optional<std::string> text = shim::read_file(file);
   if (!text) return input_error("--token-file: cannot be read: {}", file);
-  const std::size_t begin = std::min(text->find_first_not_of(" \n\t"), text->size());
-  const std::size_t end = std::min(text->find_first_of(" \n\t", begin), text->size());
+  const std::size_t begin = std::min(text->find_first_not_of(" \r\n\t"), text->size());
+  const std::size_t end = std::min(text->find_first_of(" \r\n\t", begin), text->size());
   if (begin == end) return input_error("--token-file: is empty: {}", file);
   return text->substr(begin, end - begin);
 }
@@ -132,6 +135,19 @@ class OwnFolder {
   std::filesystem::path path_;
 };
 
+// Returns the number of this copy. Trainers draw their data by it, so without one of the system it differs by machine and
+// process.
+std::size_t copy_number() {
+  for (const char* name :
+       {"JOB_COMPLETION_INDEX", "SLURM_PROCID"}) {  // Indexed Jobs of Kubernetes; Slurm
+    const auto number = parse_integer(variable(name));
+    if (number && *number >= 0) return static_cast<std::size_t>(*number);
+  }
+  std::array<char, 256> machine{};
+  (void)::gethostname(machine.data(), machine.size() - 1);
+  return std::hash<std::string>()(fmt::format("{} {}", machine.data(), ::getpid())) >> 33;
+}
+
 Result<int> run_copy_of(const CopyFlags& flags, const std::vector<std::string>& command) {
   if (command.empty())
     return input_error(
@@ -142,21 +158,18 @@ Result<int> run_copy_of(const CopyFlags& flags, const std::vector<std::string>& 
   if (folder.path().empty()) return run_error("no folder for the copy's files can be made");
   const std::string type = flags.gpu_type.empty() ? variable("FAIRLEAD_GPU_TYPE") : flags.gpu_type;
   const double known = parse_number(variable("FAIRLEAD_SPEED")).value_or(1);
-  const auto number =
-      parse_integer(variable("JOB_COMPLETION_INDEX"));  // set in an Indexed Job of Kubernetes
-  return run_copy(
-      {.command = command,
-       .place = {.gpus = {},
-                 .gpu_type = type.empty() ? "GPU" : type,
-                 .speed = flags.speed > 0 ? flags.speed
-                          : known > 0     ? known
-                                          : 1},
-       .number = static_cast<std::size_t>(std::max<std::int64_t>(number.value_or(0), 0)),
-       .tracker = std::move(tracker),
-       .token = std::move(token),
-       .folder = folder.path(),
-       .give_up_s = flags.give_up_s,
-       .now_s = now_s});
+  return run_copy({.command = command,
+                   .place = {.gpus = {},
+                             .gpu_type = type.empty() ? "GPU" : type,
+                             .speed = flags.speed > 0 ? flags.speed
+                                      : known > 0     ? known
+                                                      : 1},
+                   .number = copy_number(),
+                   .tracker = std::move(tracker),
+                   .token = std::move(token),
+                   .folder = folder.path(),
+                   .give_up_s = flags.give_up_s,
+                   .now_s = now_s});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "fairlead/base/parse.h"
 
+#include <algorithm>
 #include <poll.h>
 #include <sstream>
 #include <sys/socket.h>
@@ -17,6 +18,11 @@ bool are_equal(std::string_view a, std::string_view b) {
   for (std::size_t i = 0; i < a.size(); ++i)
     difference |= static_cast<unsigned>(a[i] ^ b[i % std::max<std::size_t>(b.size(), 1)]);
   return difference == 0;
+}
+
+// The type becomes a name in a file of JSON.
+bool is_printable(const std::string& text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; });
 }
 
 }  // namespace
@@ -46,7 +52,7 @@ std::optional<CopyListener::Accepted> CopyListener::next() {
       continue;
     }
     std::optional<Accepted> accepted;
-    if (greeting) accepted = accept(*stranger, greeting->line);
+    if (greeting && !stranger->is_closed()) accepted = accept(*stranger, greeting->line);
     stranger = strangers_.erase(stranger);
     if (accepted) return accepted;
   }
@@ -62,8 +68,9 @@ std::optional<CopyListener::Accepted> CopyListener::accept(CopyStream& stream,
   std::uint64_t total = 0;
   double speed = 0;
   std::string type;
-  const bool is_whole = words >> hello >> version >> token >> total >> speed >> type &&
-                        hello == "hello" && total > 0 && speed > 0;
+  const bool is_whole = words >> hello >> version >> token >> total >> speed &&
+                        std::getline(words >> std::ws, type) && hello == "hello" &&
+                        is_printable(type) && total > 0 && speed > 0;
   const char* refusal = !is_whole                   ? "refused the greeting has another form"
                         : version != "1"            ? "refused it needs version 1 of the messages"
                         : !are_equal(token, token_) ? "refused the token is another one"

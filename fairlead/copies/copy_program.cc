@@ -124,8 +124,12 @@ bool CopyProgram::connect() {
 Result<int> CopyProgram::run() {
   for (;;) {
     if (is_leaving_ || interrupt_.came()) return kInterrupted;
+    if (trainer_ && trainer_->has_ended()) end_trainer();
     if (!trainer_ && starts_ == kStartsMax) return exit_code_ == 0 ? 1 : exit_code_;
-    if (!trainer_) FL_TRY(start_trainer());
+    if (!trainer_) {
+      FL_TRY(start_trainer());
+      heard_s_ = options_.now_s();
+    }
     if (!trainer_ || is_leaving_) continue;
     FL_TRY_ASSIGN(code, take_part());
     if (code) return *code;
@@ -136,9 +140,11 @@ Result<int> CopyProgram::run() {
 // Connects once, and passes on. Returns the exit code if nothing is left to do.
 Result<std::optional<int>> CopyProgram::take_part() {
   if (connect()) {
+    const double before_s = heard_s_;
     FL_TRY_ASSIGN(code, pass_on());
     stream_.reset();
-    return code;
+    if (code) return code;
+    if (heard_s_ != before_s) heard_s_ = options_.now_s();  // it was accepted
   }
   if (options_.now_s() - heard_s_ > options_.give_up_s)
     return run_error("no tracker answers at {}:{}", options_.tracker.host, options_.tracker.port);

@@ -46,6 +46,11 @@ CopyStream::CopyStream(Descriptor socket, std::uint64_t bytes_max)
   const int on = 1;
   ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  // A machine that disappears is missed within a minute.
+  for (const auto& [option, value] :
+       {std::pair(TCP_KEEPIDLE, 30), std::pair(TCP_KEEPINTVL, 10), std::pair(TCP_KEEPCNT, 3),
+        std::pair(TCP_USER_TIMEOUT, 60'000)})
+    ::setsockopt(socket_.get(), IPPROTO_TCP, option, &value, sizeof value);
 }
 
 void CopyStream::allow_any_size() { bytes_max_ = std::numeric_limits<std::int64_t>::max(); }

@@ -10,7 +10,7 @@
 namespace fairlead {
 namespace {
 
-constexpr double kEndS = 60;  // for the evaluation of the result
+constexpr double kEndS = 600;  // for the evaluation of the result
 
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
@@ -67,7 +67,7 @@ int RemoteTrainer::reap() {
     stream_.add_file(files);
     ::poll(files.data(), files.size(), static_cast<int>(left_s * 1000));
   }
-  return exit_code_.value_or(1);
+  return exit_code_.value_or(kLostTrainer);
 }
 
 }  // namespace fairlead

@@ -10,6 +10,8 @@
 
 namespace fairlead {
 
+constexpr int kLostTrainer = 128 + 1;  // as after SIGHUP
+
 class RemoteTrainer : public Trainer {
  public:
   // `stream`: of a copy program that was accepted; `folder`: of the files that orders name; `now_s`: a clock that never
@@ -18,12 +20,18 @@ class RemoteTrainer : public Trainer {
       : stream_(std::move(stream)), folder_(std::move(folder)), now_s_(std::move(now_s)) {}
 
   void tell(std::string_view line) override;
-  void end_input() override { stream_.send("done"); }
-  void interrupt() override { stream_.send("leave"); }
+  void end_input() override {
+    stream_.send("done");
+    stream_.pump();
+  }
+  void interrupt() override {
+    stream_.send("leave");
+    stream_.pump();
+  }
   void add_files(std::vector<pollfd>& files) const override { stream_.add_file(files); }
   bool has_ended() override;
   std::optional<std::string> line() override;
-  // Waits for a minute at most.
+  // Waits for ten minutes at most. Returns kLostTrainer if the connection ended first.
   int reap() override;
 
  private:

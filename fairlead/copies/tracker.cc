@@ -29,6 +29,7 @@ constexpr double kExchangePart = 0.05;  // fraction of a round
 constexpr double kOuterRate = 0.7;      // DiLoCo's, like the momentum
 constexpr double kOuterMomentum = 0.9;
 constexpr std::string_view kResult = "parameters.f32";
+constexpr double kLastWaitS = 3;       // some times as long as a copy waits between two tries
 constexpr double kPatienceLeastS = 5;  // a pause that no copy is left out for
 
 struct Copy {
@@ -39,6 +40,7 @@ struct Copy {
   int starts = 0;                    // since it made a step
   int exit_code = 0;                 // exit code of the last trainer that ended
   double measured = 0;               // steps per second; 0: not yet
+  bool has_supposed_speed = false;   // its order is by Tracker::supposed_
   // State of this round.
   std::uint64_t asked = 0;
   std::optional<std::uint64_t> made{};
@@ -80,7 +82,8 @@ class Tracker {
   Result<bool> start_missing();
   Status listen();
   void add_remote(CopyListener::Accepted accepted);
-  void await_remote();
+  void await_remote(double limit_s);
+  bool may_start() const;
   bool has_ready() const;
   void lose(Copy& copy, std::string_view why);
   // Waits until `is_settled` is true for all copies with a trainer.
@@ -119,8 +122,7 @@ class Tracker {
   bool passed_on_ = false;  // the interrupt, to the trainers
   std::vector<Copy> copies_;
   std::map<std::string, double> supposed_;  // speeds by type, of copies that were left out
-  double last_answer_s_ = 0;                // 0: no round yet
-  double exchange_s_ = 0;                   // between the last two rounds
+  double exchange_s_ = 0;                   // of the last round
 };
 
 Result<bool> Tracker::start_missing() {
@@ -137,9 +139,14 @@ Result<bool> Tracker::start_missing() {
     while (auto accepted = listener_->next()) add_remote(*std::move(accepted));
   }
   settle([](const Copy& copy) { return copy.is_ready; });
-  return listener_ || std::ranges::any_of(copies_, [](const Copy& copy) {
-           return copy.trainer != nullptr || (!copy.is_remote && copy.starts < kStartsMax);
-         });
+  return listener_ || has_ready() || may_start();
+}
+
+// Returns true if a copy has lost its trainer and will have another.
+bool Tracker::may_start() const {
+  return std::ranges::any_of(copies_, [](const Copy& copy) {
+    return !copy.trainer && !copy.is_remote && copy.starts < kStartsMax;
+  });
 }
 
 // A copy takes the place of one that was lost.
@@ -168,12 +175,15 @@ bool Tracker::has_ready() const {
                              [](const Copy& copy) { return copy.trainer && copy.is_ready; });
 }
 
-// Waits until a copy of another machine comes, if there is no other.
-void Tracker::await_remote() {
+// Waits until a copy of another machine comes, if there is no other. Below 0: without a limit.
+void Tracker::await_remote(double limit_s) {
+  const double until_s = options_.now_s() + limit_s;
   while (!has_ready() && !interrupt_.came()) {
+    const double left_s = limit_s < 0 ? limit_s : std::max(0.0, until_s - options_.now_s());
+    if (left_s == 0) return;
     std::vector<pollfd> files;
     listener_->add_files(files);
-    poll(files);
+    poll(files, left_s);
     while (auto accepted = listener_->next()) add_remote(*std::move(accepted));
   }
 }
@@ -217,7 +227,8 @@ void Tracker::poll(std::vector<pollfd>& files, double limit_s) {
 double Tracker::patience_s() const {
   double longest_s = 0;
   for (const Copy& copy : copies_) {
-    if (copy.trainer && copy.asked > 0 && copy.made) longest_s = std::max(longest_s, copy.took_s);
+    const bool is_whole = copy.trainer && copy.asked > 0 && copy.made == copy.asked;
+    if (is_whole) longest_s = std::max(longest_s, copy.took_s);
   }
   return longest_s == 0 ? 0 : std::max(kPatienceLeastS, options_.patience * longest_s);
 }
@@ -225,7 +236,7 @@ double Tracker::patience_s() const {
 // Leaves out the copies that take too long. Returns the seconds until the next one would; below 0: none would.
 double Tracker::leave_out_late() {
   const double patience = patience_s();
-  if (patience == 0 || options_.patience == 0) return -1;
+  if (patience == 0 || options_.patience == 0 || passed_on_) return -1;
   double left_s = -1;
   for (Copy& copy : copies_) {
     if (!copy.trainer || copy.asked == 0 || copy.made) continue;
@@ -267,8 +278,7 @@ void Tracker::hear_line(Copy& copy, const std::string& line) {
     const auto made = number_after(line, "made");
     if (!made || copy.made || *made > copy.asked)
       return lose(copy, fmt::format("expected \"made STEPS\", got: {}", line));
-    last_answer_s_ = options_.now_s();
-    copy.took_s = last_answer_s_ - copy.began_s;
+    copy.took_s = options_.now_s() - copy.began_s;
     copy.made = made;
     return;
   }
@@ -313,10 +323,12 @@ Status Tracker::round() {
   if (at().parameters.empty()) return begin_parameters(*copies.front());
   const std::vector<double> speeds = this->speeds(copies);
   const auto split = split_steps(std::min(round_steps(speeds), total_ - at().done), speeds);
-  if (last_answer_s_ > 0) exchange_s_ = options_.now_s() - last_answer_s_;
+
   for (std::size_t i = 0; i < copies.size(); ++i) {
     copies[i]->made.reset();
     copies[i]->asked = 0;
+    copies[i]->has_supposed_speed =
+        copies[i]->measured == 0 && supposed_.contains(copies[i]->place.gpu_type);
     if (split[i] > 0) order(*copies[i], split[i], folder_.parameters_file());
   }
   settle([](const Copy& copy) { return copy.asked == 0 || copy.made.has_value(); });
@@ -334,6 +346,7 @@ void Tracker::take(Copy& copy) {
 }
 
 Status Tracker::consolidate(std::span<Copy* const> copies) {
+  const double began_s = options_.now_s();
   std::vector<std::span<const float>> parameters;
   std::vector<std::uint64_t> steps;
   std::string lines;
@@ -349,7 +362,7 @@ Status Tracker::consolidate(std::span<Copy* const> copies) {
     copy->starts = 0;
     copy->measured = static_cast<double>(*copy->made) / std::max(copy->took_s, 1e-6);
     next.speeds[copy->place.gpu_type] = copy->measured;
-    supposed_.erase(copy->place.gpu_type);
+    if (std::exchange(copy->has_supposed_speed, false)) supposed_.erase(copy->place.gpu_type);
     lines += fmt::format("{},{},{},{},{},{:.6f}\n", at().round, next.done, number(*copy),
                          copy->place.gpu_type, *copy->made, copy->took_s);
   }
@@ -359,6 +372,7 @@ Status Tracker::consolidate(std::span<Copy* const> copies) {
   outer_.step(next.parameters, mean);
   if (!options_.is_plain) next.velocity = outer_.velocity();
   FL_TRY(folder_.save(std::move(next), lines));
+  exchange_s_ = options_.now_s() - began_s;
   tell_progress();
   return {};
 }
@@ -427,7 +441,7 @@ Result<int> Tracker::run() {
     FL_TRY_ASSIGN(goes_on, start_missing());
     if (interrupt_.came()) break;
     if (!goes_on) return give_up();
-    if (listener_) await_remote();
+    if (listener_ && !may_start()) await_remote(-1);
     if (interrupt_.came()) break;
     FL_TRY(round());
     if (interrupt_.came()) break;
@@ -445,6 +459,11 @@ Result<int> Tracker::finish() {
   std::filesystem::copy_file(folder_.path() / folder_.parameters_file(), folder_.path() / kResult,
                              options, error);
   if (error) return run_error("{}: {}", (folder_.path() / kResult).string(), error.message());
+  for (Copy& copy : copies_) {
+    if (copy.trainer && copy.trainer->has_ended()) lose(copy, "has left");
+  }
+  // Copies whose last tracker was killed come again, and learn that nothing is left to do.
+  if (listener_) await_remote(kLastWaitS);
   const std::vector<Copy*> copies = ready();
   int exit_code = 0;
   for (Copy* copy : copies) {
@@ -453,7 +472,8 @@ Result<int> Tracker::finish() {
   }
   for (Copy* copy : copies) {
     const int code = copy->trainer->reap();
-    if (exit_code == 0) exit_code = code;
+    const bool is_lost = copy->is_remote && code == kLostTrainer;  // all steps are there
+    if (exit_code == 0 && !is_lost) exit_code = code;
   }
   for (const Copy& copy : copies_) {
     std::filesystem::remove(folder_.path() / file_of(copy), error);

@@ -30,7 +30,7 @@ bool MissingPods::rest(const std::string& key, Time now) {
   const auto found = gangs_.find(key);
   if (found == gangs_.end()) return false;
   found->second.looked = now;  // else its times would stay due
-  found->second.since = Time::never();
+  if (found->second.why.empty()) found->second.since = Time::never();
   return !found->second.why.empty();
 }
 

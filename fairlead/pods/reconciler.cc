@@ -28,9 +28,12 @@ bool is_away(const PodGang& gang, const ClusterView& cluster) {
 }
 
 // Returns why Kueue does not run a gang that has its place; empty: it does, or has not been asked to.
-std::string unadmitted(const PodGang& gang, bool has_place) {
+std::string unadmitted(const PodGang& gang, const ClusterView& cluster, bool has_place) {
   const Owner& owner = gang.owner();
   if (!has_place || owner.is_suspended || gang.missing() == 0) return {};
+  // A gang that Kueue stopped for it may need its whole grace to leave.
+  const auto none_stays = [](const Pod&, const std::string&) { return false; };
+  if (!room_for(gang, {}, cluster, none_stays).is_there) return {};
   return owner.pending.empty() ? "Kueue has not admitted it" : owner.pending;
 }
 
@@ -38,7 +41,7 @@ std::string unadmitted(const PodGang& gang, bool has_place) {
 // `has_place`: the engine wants it to run.
 std::string unbindable(const PodGang& gang, const ClusterView& cluster, bool has_place) {
   const Owner& owner = gang.owner();
-  if (owner.is_of_kueue()) return unadmitted(gang, has_place);
+  if (owner.is_of_kueue()) return unadmitted(gang, cluster, has_place);
   for (const Pod* pod : gang.members()) {
     if (pod->is_gated) return fmt::format("pod {} has a scheduling gate", pod->name);
   }
@@ -451,8 +454,10 @@ void Reconciler::settle_stop(Look& look) {
   if (is_stuck(look)) return settle_stuck(look);
   const auto comes = [this](const std::string& uid) { return cluster_.may_come(uid); };
   std::vector<GangAct> acts = look.gang().acts_to_stop(comes);
-  // Kueue stops gangs of a lower priority for it.
-  if (look.owner().is_of_kueue() && order_.is_above_running(look.key, *tables_)) acts.clear();
+  // Kueue stops gangs of a lower priority for one that waits.
+  const bool waits = look.wish.leaving.empty() && !look.owner().is_held_by_user();
+  if (waits && look.owner().is_of_kueue() && order_.is_above_running(look.key, *tables_))
+    acts.clear();
   if (look.entry.is_here && !acts.empty()) return ask(look, std::move(acts));
   // A binding whose answer was lost may still take effect, as long as its pod exists.
   if (!is_away(look.gang(), cluster_) || look.gang().may_be_bound(comes)) return;

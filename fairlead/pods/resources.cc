@@ -71,8 +71,9 @@ void add_host_ports(Resources& requests, const Json& container, bool is_on_host)
 
 std::uint32_t count_at(const Json& value, JsonPath path) {
   const std::string& text = text_at(value, path);
+  // The server writes 1000 as "1k".
   const std::int64_t count =
-      text.empty() ? integer_at(value, path) : parse_integer(text).value_or(0);
+      text.empty() ? integer_at(value, path) : parse_quantity(text).value_or(0) / 1000;
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(count, 0, 1'000'000));
 }
 
