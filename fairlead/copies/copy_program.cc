@@ -92,6 +92,7 @@ Status CopyProgram::start_trainer() {
     const std::int64_t total = reports ? parse_integer(line->substr(6)).value_or(0) : 0;
     if (total > 0) {
       total_ = static_cast<std::uint64_t>(total);
+      heard_s_ = options_.now_s();
       return {};
     }
     if (line || has_ended) {
@@ -125,12 +126,11 @@ Result<int> CopyProgram::run() {
   for (;;) {
     if (is_leaving_ || interrupt_.came()) return kInterrupted;
     if (trainer_ && trainer_->has_ended()) end_trainer();
-    if (!trainer_ && starts_ == kStartsMax) return exit_code_ == 0 ? 1 : exit_code_;
     if (!trainer_) {
+      if (starts_ == kStartsMax) return exit_code_ == 0 ? 1 : exit_code_;
       FL_TRY(start_trainer());
-      heard_s_ = options_.now_s();
+      continue;
     }
-    if (!trainer_ || is_leaving_) continue;
     FL_TRY_ASSIGN(code, take_part());
     if (code) return *code;
     wait(kPauseS);

@@ -442,8 +442,7 @@ Result<int> Tracker::run() {
     if (interrupt_.came()) break;
     if (!goes_on) return give_up();
     if (listener_ && !may_start()) await_remote(-1);
-    if (interrupt_.came()) break;
-    FL_TRY(round());
+    if (!interrupt_.came()) FL_TRY(round());
     if (interrupt_.came()) break;
   }
   if (total_ != 0 && at().done == total_ && !interrupt_.came()) return finish();

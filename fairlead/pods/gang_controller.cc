@@ -38,7 +38,8 @@ Closeness closeness_of(const Owner& owner, const NodeLevels& levels) {
 
 }  // namespace
 
-GangController::GangController(KubeDoor& door, PodsOptions options, std::function<bool()> may_write)
+GangController::GangController(KubeDoor& door, const PodsOptions& options,
+                               std::function<bool()> may_write)
     : door_(door),
       may_write_(std::move(may_write)),
       recorder_(door, may_write_),

@@ -31,7 +31,7 @@ class GangController {
  public:
   // `may_write`: returns false if another scheduler leads, or if the cluster state is stale. REQUIRES: the door
   // outlives this.
-  GangController(KubeDoor& door, PodsOptions options, std::function<bool()> may_write);
+  GangController(KubeDoor& door, const PodsOptions& options, std::function<bool()> may_write);
 
   ObservedCluster& observed() { return observed_; }
   const ObservedCluster& observed() const { return observed_; }

@@ -27,13 +27,17 @@ bool is_away(const PodGang& gang, const ClusterView& cluster) {
   return gang.is_away([&](const std::string& node) { return cluster.is_lost(node); });
 }
 
+// Returns true if Kueue may start the gang, or has started it: no pods of an earlier run are there. `is_first`: the gang
+// has no earlier run.
+bool is_started_by_kueue(const PodGang& gang, bool is_first, const ClusterView& cluster) {
+  if (!gang.owner().is_of_kueue()) return false;
+  return (is_first && !gang.found_at().empty()) || is_away(gang, cluster);
+}
+
 // Returns why Kueue does not run a gang that has its place; empty: it does, or has not been asked to.
-std::string unadmitted(const PodGang& gang, const ClusterView& cluster, bool has_place) {
+std::string unadmitted(const PodGang& gang, bool has_place) {
   const Owner& owner = gang.owner();
   if (!has_place || owner.is_suspended || gang.missing() == 0) return {};
-  // A gang that Kueue stopped for it may need its whole grace to leave.
-  const auto none_stays = [](const Pod&, const std::string&) { return false; };
-  if (!room_for(gang, {}, cluster, none_stays).is_there) return {};
   return owner.pending.empty() ? "Kueue has not admitted it" : owner.pending;
 }
 
@@ -41,7 +45,7 @@ std::string unadmitted(const PodGang& gang, const ClusterView& cluster, bool has
 // `has_place`: the engine wants it to run.
 std::string unbindable(const PodGang& gang, const ClusterView& cluster, bool has_place) {
   const Owner& owner = gang.owner();
-  if (owner.is_of_kueue()) return unadmitted(gang, cluster, has_place);
+  if (owner.is_of_kueue()) return unadmitted(gang, has_place);
   for (const Pod* pod : gang.members()) {
     if (pod->is_gated) return fmt::format("pod {} has a scheduling gate", pod->name);
   }
@@ -361,13 +365,8 @@ void Reconciler::settle_run(Look& look) {
       look.out.gangs.insert(look.key);
       return;
     }
-    // Kueue may start the gang, or has started it, unless pods of an earlier run are there.
-    const bool is_new = wish.leaving.empty() && !look.gang().found_at().empty();
-    if (look.owner().is_of_kueue() && (is_new || is_away(look.gang(), cluster_))) {
-      report_stopped(look);
-    } else {
-      settle_stop(look);
-    }
+    is_started_by_kueue(look.gang(), wish.leaving.empty(), cluster_) ? report_stopped(look)
+                                                                     : settle_stop(look);
     if (!wish.is_clear) return;
   }
   if (look.gang().runs_at(wish.where)) {
@@ -454,10 +453,8 @@ void Reconciler::settle_stop(Look& look) {
   if (is_stuck(look)) return settle_stuck(look);
   const auto comes = [this](const std::string& uid) { return cluster_.may_come(uid); };
   std::vector<GangAct> acts = look.gang().acts_to_stop(comes);
-  // Kueue stops gangs of a lower priority for one that waits.
-  const bool waits = look.wish.leaving.empty() && !look.owner().is_held_by_user();
-  if (waits && look.owner().is_of_kueue() && order_.is_above_running(look.key, *tables_))
-    acts.clear();
+  // Kueue stops gangs of a lower priority for it.
+  if (look.owner().is_of_kueue() && order_.is_above_running(look.key, *tables_)) acts.clear();
   if (look.entry.is_here && !acts.empty()) return ask(look, std::move(acts));
   // A binding whose answer was lost may still take effect, as long as its pod exists.
   if (!is_away(look.gang(), cluster_) || look.gang().may_be_bound(comes)) return;
