@@ -40,6 +40,7 @@ class CopyProgram {
   }
   // Waits for the trainer, the tracker or SIGTERM, at most so long; below 0: without a limit.
   void wait(double limit_s = -1);
+  bool has_trainer();  // that runs
   Status start_trainer();
   // Returns false if no tracker answers now.
   bool connect();
@@ -122,12 +123,16 @@ bool CopyProgram::connect() {
   return true;
 }
 
+bool CopyProgram::has_trainer() {
+  if (trainer_ && trainer_->has_ended()) end_trainer();
+  return trainer_ != nullptr;
+}
+
 Result<int> CopyProgram::run() {
   for (;;) {
     if (is_leaving_ || interrupt_.came()) return kInterrupted;
-    if (trainer_ && trainer_->has_ended()) end_trainer();
+    if (!has_trainer() && starts_ == kStartsMax) return exit_code_ == 0 ? 1 : exit_code_;
     if (!trainer_) {
-      if (starts_ == kStartsMax) return exit_code_ == 0 ? 1 : exit_code_;
       FL_TRY(start_trainer());
       continue;
     }
