@@ -29,7 +29,7 @@ constexpr std::string_view kTo = "to.f32";
 class CopyProgram {
  public:
   explicit CopyProgram(const CopyProgramOptions& options)
-      : options_(options), heard_s_(options.now_s()) {}
+      : options_(options), answered_s_(options.now_s()) {}
   Result<int> run();
 
  private:
@@ -60,7 +60,7 @@ class CopyProgram {
   std::uint64_t total_ = 0;
   int starts_ = 0;
   int exit_code_ = 0;
-  double heard_s_;           // when a tracker last answered
+  double answered_s_;        // when a tracker last answered
   bool has_order_ = false;   // that the trainer has not answered
   bool is_stale_ = false;    // the tracker that gave it is gone
   bool is_leaving_ = false;  // after SIGTERM
@@ -93,7 +93,7 @@ Status CopyProgram::start_trainer() {
     const std::int64_t total = reports ? parse_integer(line->substr(6)).value_or(0) : 0;
     if (total > 0) {
       total_ = static_cast<std::uint64_t>(total);
-      heard_s_ = options_.now_s();
+      answered_s_ = options_.now_s();
       return {};
     }
     if (line || has_ended) {
@@ -145,13 +145,13 @@ Result<int> CopyProgram::run() {
 // Connects once, and passes on. Returns the exit code if nothing is left to do.
 Result<std::optional<int>> CopyProgram::take_part() {
   if (connect()) {
-    const double before_s = heard_s_;
+    const double before_s = answered_s_;
     FL_TRY_ASSIGN(code, pass_on());
     stream_.reset();
     if (code) return code;
-    if (heard_s_ != before_s) heard_s_ = options_.now_s();  // it was accepted
+    if (answered_s_ != before_s) answered_s_ = options_.now_s();  // it was accepted
   }
-  if (options_.now_s() - heard_s_ > options_.give_up_s)
+  if (options_.now_s() - answered_s_ > options_.give_up_s)
     return run_error("no tracker answers at {}:{}", options_.tracker.host, options_.tracker.port);
   return std::nullopt;
 }
@@ -203,12 +203,11 @@ void CopyProgram::answer(const std::string& line) {
 }
 
 Status CopyProgram::obey(const CopyMessage& message) {
-  heard_s_ = options_.now_s();
+  answered_s_ = options_.now_s();
   std::istringstream words(message.line);
   std::string order;
   std::uint64_t steps = 0;
   std::uint64_t done = 0;
-  std::string from;
   words >> order;
   if (order == "accepted") return {};
   if (order == "refused")
@@ -225,7 +224,7 @@ Status CopyProgram::obey(const CopyMessage& message) {
     trainer_->tell(fmt::format("end {}", kFrom));
     return {};
   }
-  words >> steps >> done >> from;
+  words >> steps >> done;
   std::error_code error;
   std::filesystem::remove(options_.folder / kTo, error);
   has_order_ = true;

@@ -19,32 +19,25 @@ std::uint32_t HomeNodes::room(TypeMask types) const {
   return room;
 }
 
-void HomeNodes::enter(NodeId id) {
+template <typename F>
+void HomeNodes::for_each_set_of(NodeId id, F f) {
   const HomeNode& node = nodes_[id];
-  room_[node.type] += node.room();
   const ByRoom by_room{node.room(), id};
-  if (node.promised == 0) {
-    empty_[node.type].insert(by_room);
-    return;
-  }
+  if (node.promised == 0) return f(empty_[node.type], by_room);
   const Kind kind(node.type, node.affinity);
-  used_[node.type].insert(by_room);
-  alike_[kind].insert({-by_room.value, id});
-  if (node.suited > 0) shared_[kind].insert({node.load(), id});
+  f(used_[node.type], by_room);
+  f(alike_[kind], ByRoom{-by_room.value, id});
+  if (node.suited > 0) f(shared_[kind], ByLoad{node.load(), id});
+}
+
+void HomeNodes::enter(NodeId id) {
+  room_[nodes_[id].type] += nodes_[id].room();
+  for_each_set_of(id, [](auto& set, const auto& at) { set.insert(at); });
 }
 
 void HomeNodes::leave(NodeId id) {
-  const HomeNode& node = nodes_[id];
-  room_[node.type] -= node.room();
-  const ByRoom by_room{node.room(), id};
-  if (node.promised == 0) {
-    empty_[node.type].erase(by_room);
-    return;
-  }
-  const Kind kind(node.type, node.affinity);
-  used_[node.type].erase(by_room);
-  alike_[kind].erase({-by_room.value, id});
-  if (node.suited > 0) shared_[kind].erase({node.load(), id});
+  room_[nodes_[id].type] -= nodes_[id].room();
+  for_each_set_of(id, [](auto& set, const auto& at) { set.erase(at); });
 }
 
 }  // namespace fairlead

@@ -100,6 +100,9 @@ class HomeNodes {
     return found == set->second.end() ? std::nullopt : std::optional(*found);
   }
 
+  // Calls f(set, value) with each set that the node is in by its present state, and its value there.
+  template <typename F>
+  void for_each_set_of(NodeId node, F f);
   void enter(NodeId node);
   void leave(NodeId node);
 
