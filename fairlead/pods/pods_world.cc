@@ -15,10 +15,10 @@ constexpr Duration kStale = seconds(30);
 
 }  // namespace
 
-PodsWorld::PodsWorld(KubeDoor& door, PodsOptions options, Lease* lease)
+PodsWorld::PodsWorld(KubeDoor& door, const PodsOptions& options, Lease* lease)
     : door_(door),
       lease_(lease),
-      controller_(door, std::move(options), [this] { return may_ask(); }) {}
+      controller_(door, options, [this] { return may_ask(); }) {}
 
 PodsWorld::~PodsWorld() = default;
 

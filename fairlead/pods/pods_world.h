@@ -35,7 +35,7 @@ class PodsWorld : public Backend, public RecordSink {
  public:
   // `lease`: if it is lost, writes stop and the world ends; null: this is the only scheduler. REQUIRES: the door and
   // the lease outlive this.
-  PodsWorld(KubeDoor& door, PodsOptions options, Lease* lease = nullptr);
+  PodsWorld(KubeDoor& door, const PodsOptions& options, Lease* lease = nullptr);
   ~PodsWorld() override;
 
   // -- Start of an engine: sync(), make_cluster(), then found() and attach(), or adopt().
