@@ -271,7 +271,7 @@ double Tracker::patience_s() const {
 }
 
 // Returns how long the copy may take if no other has ended: the same multiple of the time that it is supposed to take.
-// Where no speed is known, that time doubles with each loss of all copies, because a step may take longer than supposed.
+// Without a known speed, that time doubles with each loss of all copies: a step may take longer than supposed.
 double Tracker::alone_s(const Copy& copy) const {
   const double speed = copy.measured > 0 ? copy.measured : speed_of(copy.place.gpu_type);
   const bool is_known = copy.asked > 0 && speed > 0;
