@@ -196,11 +196,15 @@ Result<ContainerPlace> own_place() {
   return place;
 }
 
-// Leaves the job's group for devices under cgroup v1. runc limits the devices of root's container to those that it gets, and
-// cannot do this below a group that denies some.
+// Moves this process to another group for devices under cgroup v1. runc limits the devices of root's container to those that
+// it gets, and cannot do this below the job's group, which denies some.
 void leave_devices_group() {
   const Words groups = cgroup_parents("devices");
-  if (!groups.empty()) try_write_cgroup(groups.back() + "/cgroup.procs", "0");
+  if (groups.empty()) return;
+  const std::string group = groups.back() + "/fairlead-containers";
+  std::error_code error;
+  std::filesystem::create_directory(group, error);
+  if (!error) try_write_cgroup(group + "/cgroup.procs", "0");
 }
 
 // Becomes podman. Error: it did not.

@@ -84,10 +84,18 @@ class Containers(LiveTest):
                             "FAIRLEAD_SOCKET": str(self.live.folder / "socket")}
         name, _, value = self.live.token.partition("=")
         self.environment[name] = value
+        self.addCleanup(self.remove_groups)
         made = self.podman("import", "-", IMAGE, input=image(), check=False)
         self.addCleanup(self.podman, "system", "migrate", check=False)  # ends podman's process for the user's ids
         if made.returncode != 0:
             raise unittest.SkipTest(f"podman does not work here: {made.stderr.decode()}")
+
+    def remove_groups(self):
+        """Removes groups that runc leaves in hierarchies that Fairlead does not use."""
+        for place in self.live.cgroups():
+            for folder, _, _ in os.walk(place, topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(folder)
 
     def podman(self, *words, check=True, **more):
         return subprocess.run(["podman", "--cgroup-manager=cgroupfs", *words], env=self.environment, cwd=self.live.work,
