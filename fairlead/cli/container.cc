@@ -189,6 +189,8 @@ Result<ContainerPlace> own_place() {
   FL_TRY_ASSIGN(devices, gpu_devices("/", value_of(place.environment, "CUDA_VISIBLE_DEVICES="),
                                      value_of(place.environment, "ROCR_VISIBLE_DEVICES=")));
   place.devices = std::move(devices);
+  place.memory_bytes = static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES))) *
+                       static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
   place.group = own_cgroup("");
   place.is_unified = std::filesystem::exists("/sys/fs/cgroup/cgroup.controllers", error);
   place.is_root = ::geteuid() == 0;
@@ -269,9 +271,11 @@ Words podman_command(const ContainerAsk& ask, const ContainerPlace& place, const
   if (place.has_terminal) words.emplace_back("--tty");
   add_cgroups(words, place);
   // Without --init the command would be process 1 of the container, on which a signal without a handler has no effect.
-  for (const char* option : {"--init", "--network=host", "--shm-size=0", "--user=0:0",
-                             "--log-driver=none", "--security-opt=label=disable"})
+  for (const char* option : {"--init", "--network=host", "--user=0:0", "--log-driver=none",
+                             "--security-opt=label=disable"})
     words.emplace_back(option);
+  // Programs look for the room that is left in /dev/shm, so it has a limit. The default of 64 MB is too little for data loaders.
+  words.push_back(fmt::format("--shm-size={}", place.memory_bytes));
   words.push_back("--label=fairlead.job=" + value_of(place.environment, kJob));
   words.push_back(fmt::format("--label={}={}", kProcessLabel, place.process));
   add_folders(words, place);

@@ -6,6 +6,7 @@
 
 #include "fairlead/base/result.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ struct ContainerPlace {
   std::vector<std::string> environment{};  // "NAME=value"
   std::vector<std::string> devices{};      // gpu_devices()
   std::string group{};                     // path of its cgroup v2, "/fairlead/..."; empty: none
+  std::uint64_t memory_bytes = 0;          // the memory of the machine
   bool is_unified = true;                  // no cgroup v1 is mounted
   bool is_root = false;
   bool has_terminal = false;

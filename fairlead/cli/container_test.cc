@@ -15,7 +15,8 @@ ContainerPlace place() {
   return {.folder = "/work/ann",
           .process = "42.17",
           .environment = {"PATH=/bin", "FAIRLEAD_JOB_ID=12", "CUDA_VISIBLE_DEVICES=GPU-a",
-                          "FAIRLEAD_PROGRESS=/d/tasks/12.0/progress", "SECRET=x", "RANKING=1"}};
+                          "FAIRLEAD_PROGRESS=/d/tasks/12.0/progress", "SECRET=x", "RANKING=1"},
+          .memory_bytes = 1000};
 }
 
 Words command_of(const ContainerPlace& place, const Words& options = {}) {
@@ -36,10 +37,10 @@ TEST(PodmanCommand, HasTheJobsFolderVariablesAndCgroups) {
                                         "--cgroups=disabled",
                                         "--init",
                                         "--network=host",
-                                        "--shm-size=0",
                                         "--user=0:0",
                                         "--log-driver=none",
                                         "--security-opt=label=disable",
+                                        "--shm-size=1000",
                                         "--label=fairlead.job=12",
                                         "--label=fairlead.process=42.17",
                                         "--volume=/work/ann:/work/ann",
