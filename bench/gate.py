@@ -4,7 +4,8 @@
     bench/gate.py PROGRAM [--update]
 
 Callgrind counts the same for the same program and input, however busy the machine is. Each line of
-instructions.txt is a count in millions and the run: arguments of the program, with {trace} for a generated trace.
+instructions.txt is a count in millions and the run: arguments of the program, with {trace} for a generated trace, and
+{queue} for one with a long queue. The policies decide more often and on more jobs there.
 --update writes today's counts; the commit gives the reason. A run that takes 3 % less fails as well, so that the
 file stays true.
 """
@@ -17,28 +18,31 @@ import tempfile
 
 COUNTS = pathlib.Path(__file__).resolve().parent / "instructions.txt"
 TOLERANCE = 0.03
-TRACE = ["trace", "generate", "--jobs", "300", "--cluster", "8xV100:8", "--load", "0.9", "--seed", "1", "--output"]
+TRACES = {"trace": "0.9", "queue": "3"}  # by name: the load
+GENERATE = ["trace", "generate", "--jobs", "300", "--cluster", "8xV100:8", "--seed", "1"]
 
 
 def count(program, words):
-    """Returns the instructions of one run, in millions."""
+    """Returns the instructions of one run, with all its processes, in millions."""
     ran = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, *words],
                          capture_output=True, text=True)
-    found = re.search(r"Collected : (\d+)", ran.stderr)
+    found = re.findall(r"Collected : (\d+)", ran.stderr)
     if ran.returncode != 0 or not found:
         sys.exit(f"gate: {' '.join(map(str, words))}: {ran.stderr}")
-    return int(found[1]) / 1e6
+    return sum(map(int, found)) / 1e6
 
 
 def main():
     program, update = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:] == ["--update"]
     lines, failed = [], False
     with tempfile.TemporaryDirectory() as folder:
-        trace = pathlib.Path(folder, "trace.csv")
-        subprocess.run([program, *TRACE, trace], check=True, capture_output=True)
+        traces = {name: pathlib.Path(folder, f"{name}.csv") for name in TRACES}
+        for name, load in TRACES.items():
+            subprocess.run([program, *GENERATE, "--load", load, "--output", traces[name]], check=True,
+                           capture_output=True)
         for line in COUNTS.read_text().splitlines():
             allowed, run = line.split(maxsplit=1)
-            words = [word.format(trace=trace, out=folder) for word in run.split()]
+            words = [word.format(out=folder, **traces) for word in run.split()]
             counted = count(program, words)
             ratio = counted / float(allowed)
             verdict = "ok" if abs(ratio - 1) <= TOLERANCE else "MORE" if ratio > 1 else "LESS"

@@ -38,10 +38,12 @@ for line in iter(sys.stdin.readline, ""):
     if steps and chance.random() < float(sys.argv[2]):
         os.kill(os.getpid(), signal.SIGKILL)
     made = 0
+    if begin == "-" and "hang" in sys.argv or done >= 100 and "tire" in sys.argv:
+        signal.pause()
     if steps:
         print("order", flush=True)
     while made < steps and not interrupted:
-        if len(sys.argv) > 3:
+        if "pause" in sys.argv:
             signal.pause()
         else:
             made += 1
@@ -251,6 +253,28 @@ class Remote(Fixture):
         self.output(tracker, 143)
         rows = self.rounds()
         self.assertEqual(sum(int(row["steps"]) for row in rows), int(rows[-1]["done"]))
+
+    def check_newcomer(self, *trainer, flags=(), done=0):
+        """Checks that a copy that comes later makes the steps of one that hangs alone."""
+        tracker = self.run_tracker(*flags)
+        lines = iter(tracker.stdout.readline, "")
+        self.run_copy("1000", "0", *trainer, output=subprocess.DEVNULL)
+        self.assertTrue(any("has come" in line for line in lines))
+        newcomer = self.run_copy("1000", "0", speed=0.5)
+        self.assertTrue(any("has made no answer for" in line for line in lines))
+        self.output(tracker)
+        self.assertIn("end ", self.output(newcomer))
+        self.check_sums(1000)
+        self.assertEqual(sum(int(row["steps"]) for row in self.rounds() if row["gpu_type"] == "T1.0"), done)
+
+    def test_a_newcomer_makes_the_steps_of_a_copy_that_hangs_alone(self):
+        self.check_newcomer("pause", flags=("--patience", "0.01"))
+
+    def test_a_newcomer_begins_in_place_of_a_copy_that_hangs_in_the_first_order(self):
+        self.check_newcomer("hang", flags=("--patience", "0.01"))
+
+    def test_a_newcomer_goes_on_after_a_copy_that_hangs_in_a_later_round(self):
+        self.check_newcomer("tire", done=100)
 
     def test_an_interrupted_copy_leaves_with_what_it_has_made(self):
         tracker = self.run_tracker()

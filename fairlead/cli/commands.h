@@ -61,7 +61,7 @@ Command add_page(CLI::App& root);
 Command add_usage(CLI::App& root);
 Command add_logs(CLI::App& root);
 Command add_why(CLI::App& root);
-Command add_when(CLI::App& root);
+Command add_when(CLI::App& root, const std::vector<std::string>& words);
 Command add_whatif(CLI::App& root);
 // cancel, hold and release.
 std::vector<Command> add_job_actions(CLI::App& root);

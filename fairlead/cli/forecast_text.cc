@@ -60,10 +60,17 @@ std::string users_text(const std::vector<WhatIf>& outcomes, TextStyle style) {
 
 json number(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
+json range(const std::optional<SecondsRange>& value) {
+  return value ? json{value->least_s, value->most_s} : json(nullptr);
+}
+
 json guesses_json(const std::vector<TimeLeft>& guesses) {
   json lines = json::array();
   for (const TimeLeft& left : guesses) {
-    lines.push_back({{"job", left.job}, {"left_s", left.s}, {"source", left.source}});
+    lines.push_back({{"job", left.job},
+                     {"left_s", left.s},
+                     {"range_s", range(left.range)},
+                     {"source", left.source}});
   }
   return lines;
 }
@@ -87,6 +94,12 @@ std::string instant_text(double s, std::int64_t now_unix_ms) {
   return fmt::format("in {} ({})", span_text(ms), clock_text(now_unix_ms + ms, now_unix_ms));
 }
 
+std::string range_text(const SecondsRange& range) {
+  const std::string least = time_text(range.least_s);
+  const std::string most = time_text(range.most_s);
+  return least == most ? most : fmt::format("{} to {}", least, most);
+}
+
 }  // namespace
 
 std::string forecast_text(const Forecast& forecast, std::string_view subject,
@@ -95,11 +108,18 @@ std::string forecast_text(const Forecast& forecast, std::string_view subject,
   if (!forecast.start_s || !forecast.end_s) {
     text += "does not end with the current GPUs, if no other job comes\n";
   } else {
+    if (!forecast.runs && *forecast.start_s <= 0) text += "starts now and ";
     if (*forecast.start_s > 0)
       text += fmt::format("starts {} and ", instant_text(*forecast.start_s, now_unix_ms));
     text +=
         fmt::format("ends {}, if no other job comes\n", instant_text(*forecast.end_s, now_unix_ms));
   }
+  if (!forecast.start_range || !forecast.end_range) return text;
+  text += "It ";
+  if (!forecast.runs) text += fmt::format("starts in {} and ", range_text(*forecast.start_range));
+  text += fmt::format(
+      "ends in {} if jobs take as long as the shortest or the longest tenth of similar jobs\n",
+      range_text(*forecast.end_range));
   return text;
 }
 
@@ -108,15 +128,18 @@ std::string forecast_json(const Forecast& forecast, const JobAnswer& job) {
                     {"name", job.name},
                     {"start_s", number(forecast.start_s)},
                     {"end_s", number(forecast.end_s)},
+                    {"start_range_s", range(forecast.start_range)},
+                    {"end_range_s", range(forecast.end_range)},
                     {"guesses", guesses_json(forecast.guesses)}});
 }
 
 std::string guesses_text(const std::vector<TimeLeft>& guesses) {
   std::string text;
   for (const TimeLeft& left : guesses) {
-    text +=
-        fmt::format("  job {} still takes {}: {}\n", left.job,
-                    span_text(static_cast<std::int64_t>(left.s * 1000)), printable(left.source));
+    text += fmt::format("  job {} still takes {}{}: {}\n", left.job,
+                        span_text(static_cast<std::int64_t>(left.s * 1000)),
+                        left.range ? fmt::format(" ({})", range_text(*left.range)) : "",
+                        printable(left.source));
   }
   return text;
 }

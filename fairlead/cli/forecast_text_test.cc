@@ -41,8 +41,21 @@ TEST(Forecast, TheTextSaysWhatItGuesses) {
   EXPECT_EQ(guesses_text(answer.guesses),
             "  job 7 still takes 2h: as declared\n"
             "  job 12 still takes 1m 30s: as jobs of ann take\n");
-  EXPECT_TRUE(forecast_text({.start_s = 0, .end_s = 60}, "ann/train", 0)
+  EXPECT_EQ(guesses_text({{7, 7200, "as jobs of ann take", SecondsRange{3600, 10'800}}}),
+            "  job 7 still takes 2h (1h to 3h): as jobs of ann take\n");
+  const std::string range = forecast_text({.start_s = 60,
+                                           .end_s = 120,
+                                           .start_range = SecondsRange{30, 90},
+                                           .end_range = SecondsRange{60, 600}},
+                                          "job 5", 0);
+  EXPECT_TRUE(
+      range.ends_with("\nIt starts in 30s to 1m 30s and ends in 1m to 10m if jobs take as long as "
+                      "the shortest or the longest tenth of similar jobs\n"))
+      << range;
+  EXPECT_TRUE(forecast_text({.runs = true, .start_s = 0, .end_s = 60}, "ann/train", 0)
                   .starts_with("ann/train ends in 1m (00:01), if no other job comes\n"));
+  EXPECT_TRUE(forecast_text({.start_s = 0, .end_s = 60}, "job 5", 0)
+                  .starts_with("job 5 starts now and ends in 1m (00:01), if no other job comes\n"));
   EXPECT_TRUE(
       forecast_text({}, "job 5", 0).starts_with("job 5 does not end with the current GPUs"));
 }

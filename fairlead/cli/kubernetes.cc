@@ -1,5 +1,6 @@
 #include "fairlead/cli/kubernetes.h"
 
+#include "fairlead/input/yaml_reader.h"
 #include "fairlead/kube/failure.h"
 #include "fairlead/kube/json.h"
 #include "fairlead/kube/open_cluster.h"
@@ -30,8 +31,8 @@ GangSource source_of(const KubernetesFlags& flags) {
   return flags.is_kueue ? GangSource::kKueue : GangSource::kKubernetes;
 }
 
-KubeEvent answer_to(CurlDoor& door, const std::string& path) {
-  const CallId call = door.call({"GET", path});
+KubeEvent answer_to(CurlDoor& door, KubeRequest request) {
+  const CallId call = door.call(std::move(request));
   for (;;) {
     KubeEvent event = door.wait(door.now() + kKubeCallLimit);
     if (event.call == call) return event;
@@ -48,7 +49,7 @@ struct Scheduler {
   std::unique_ptr<CurlDoor> door;
   std::string prefix;  // start of all paths there
 
-  KubeEvent get(const std::string& path) const { return answer_to(*door, prefix + path); }
+  KubeEvent get(const std::string& path) const { return answer_to(*door, {"GET", prefix + path}); }
 };
 
 Result<Scheduler> find_scheduler(const SchedulerFlags& flags) {
@@ -60,9 +61,9 @@ Result<Scheduler> find_scheduler(const SchedulerFlags& flags) {
   }
   FL_TRY_ASSIGN(door, CurlDoor::open(std::move(target)));
   if (!flags.http.empty()) return Scheduler{std::move(door), ""};
-  FL_TRY_ASSIGN(lease, text_of(answer_to(*door, fmt::format("/apis/coordination.k8s.io/v1/"
-                                                            "namespaces/{}/leases/fairlead",
-                                                            flags.name_space))));
+  FL_TRY_ASSIGN(lease, text_of(answer_to(*door, {"GET", fmt::format("/apis/coordination.k8s.io/v1/"
+                                                                    "namespaces/{}/leases/fairlead",
+                                                                    flags.name_space)})));
   const Json object = parsed_json(lease).value_or(Json());
   const std::string& holder = text_at(object, {"spec", "holderIdentity"});
   if (holder.empty()) return run_error("no scheduler leads");
@@ -81,6 +82,18 @@ Result<HttpMessage> response_of(const KubeEvent& event) {
   response.status = event.status;
   response.body = event.text;
   return response;
+}
+
+Result<std::string> word_of(const YamlNode& map, std::string_view key) {
+  FL_TRY_ASSIGN(value, map.get(key));
+  return value.text();
+}
+
+// Returns the namespace of a manifest's object; empty: it names none.
+Result<std::string> namespace_of(const YamlNode& manifest) {
+  const auto metadata = manifest.find("metadata");
+  if (!metadata || !metadata->find("namespace")) return std::string();
+  return word_of(*metadata, "namespace");
 }
 
 }  // namespace
@@ -181,6 +194,32 @@ Result<Census> kubernetes_census(const std::string& context, const CensusOptions
   FL_TRY_ASSIGN(target, find_kube_target(context));
   FL_TRY_ASSIGN(door, CurlDoor::open(std::move(target)));
   return take_census(*door, door->now() + kCensusLimit, options);
+}
+
+Result<CensusGang> gang_of_manifest(const std::string& context, const std::string& file) {
+  FL_TRY_ASSIGN(source, ByteSource::open(file));
+  FL_TRY_ASSIGN(text, yaml_text(source));
+  FL_TRY_ASSIGN(manifest, YamlNode::parse(text, source.name()));
+  FL_TRY_ASSIGN(version, word_of(manifest, "apiVersion"));
+  FL_TRY_ASSIGN(kind_name, word_of(manifest, "kind"));
+  const OwnerKind* kind = find_owner_kind(version, kind_name);
+  if (kind == nullptr)
+    return manifest.error(fmt::format("no kind of job that can be forecast: {}", kind_name));
+  FL_TRY_ASSIGN(name_space, namespace_of(manifest));
+  FL_TRY_ASSIGN(target, find_kube_target(context));
+  if (name_space.empty()) name_space = target.name_space;
+  FL_TRY_ASSIGN(door, CurlDoor::open(std::move(target)));
+  // As `kubectl create` does, the server refuses unknown fields.
+  const KubeEvent answer =
+      answer_to(*door, {.method = "POST",
+                        .path = fmt::format("{}/namespaces/{}/{}?dryRun=All&fieldValidation=Strict",
+                                            kind->group_path(), name_space, kind->plural),
+                        .body = std::string(text),
+                        .content_type = "application/yaml"});
+  if (answer.status != 201) return run_error("{}: {}", source.name(), failure_text(answer));
+  auto gang = planned_gang(*kind, parsed_json(answer.text).value_or(Json()));
+  if (!gang) return manifest.error(gang.error().message);
+  return gang;
 }
 
 }  // namespace fairlead

@@ -34,6 +34,11 @@ Status leave_kubernetes(const KubernetesFlags& flags);
 // Returns the cluster's state from the API server. Errors: those of take_census(), and no way to a server.
 Result<Census> kubernetes_census(const std::string& context, const CensusOptions& options);
 
+// Returns the gang that a manifest in YAML or JSON would create; "-": standard input. The API server checks and completes it in
+// a dry run, which creates nothing. Errors: it is not one object of a kind in the table of owners (pods/kinds.h); the server
+// refuses it; those of planned_gang().
+Result<CensusGang> gang_of_manifest(const std::string& context, const std::string& file);
+
 // The address of the scheduler that leads: its status endpoint at `http`, or if that is empty, its pod through the API
 // server.
 struct SchedulerFlags {

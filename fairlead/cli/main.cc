@@ -49,7 +49,7 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
                                    add_usage(root),
                                    add_logs(root),
                                    add_why(root),
-                                   add_when(root),
+                                   add_when(root, words),
                                    add_whatif(root),
                                    add_tracker(root, words),
                                    add_copy(root, words),
@@ -133,7 +133,8 @@ std::optional<Error> misspelt_flag(const CLI::App& root, int argc, char** argv) 
 
 // Takes the words after -- from the command line of commands that take a command.
 std::vector<std::string> words_of(int& argc, char** argv) {
-  constexpr std::string_view kCommands[] = {"run", "submit", "tracker", "copy", "container"};
+  constexpr std::string_view kCommands[] = {"run",     "submit", "when",
+                                            "tracker", "copy",   "container"};
   if (argc < 2 || std::ranges::find(kCommands, argv[1]) == std::end(kCommands)) return {};
   char** const mark = std::find(argv + 2, argv + argc, std::string_view("--"));
   std::vector<std::string> words;

@@ -1,28 +1,38 @@
 // `fairlead when | whatif`: forecasts.
 
 #include "fairlead/base/printable.h"
+#include "fairlead/base/time_text.h"
 #include "fairlead/cli/commands.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/forecast_text.h"
 #include "fairlead/cli/kubernetes.h"
 #include "fairlead/cli/live_text.h"
+#include "fairlead/cli/run_flags.h"
 #include "fairlead/cli/saved_queue.h"
 #include "fairlead/forecast/kubernetes_now.h"
 #include "fairlead/forecast/slurm_now.h"
+#include "fairlead/measure/command_model.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 namespace fairlead {
 namespace {
 
 struct WhenFlags {
-  std::string socket, job;
+  std::string socket;
   SchedulerFlags scheduler;
   bool json = false;
+  std::string job;
+  // A job that is not submitted: a manifest, or the flags of `submit`.
+  std::string file;
+  std::optional<std::int64_t> gpus{};
+  std::string model, time;
 };
 
 // Names the reservations, because forecasts do not simulate them.
@@ -34,14 +44,39 @@ std::string left_out_text(const ClusterAnswer& cluster) {
   return text;
 }
 
-Status when_on_daemon(const WhenFlags& flags) {
-  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
-  FL_TRY_ASSIGN(id, daemon.job_named(flags.job));
+struct DaemonNow {
+  ClusterAnswer cluster;
+  std::vector<UserAnswer> users;
+  std::vector<JobAnswer> jobs;  // also finished ones
+};
+
+Result<DaemonNow> daemon_now(const Daemon& daemon) {
   FL_TRY_ASSIGN(cluster, daemon.cluster());
   FL_TRY_ASSIGN(users, daemon.users());
   FL_TRY_ASSIGN(jobs, daemon.jobs("all=1"));
-  const auto job = std::ranges::find(jobs, id, &JobAnswer::id);
-  if (job == jobs.end())
+  return DaemonNow{std::move(cluster), std::move(users), std::move(jobs)};
+}
+
+// Prints the forecast of one of the jobs.
+Status print_forecast(const DaemonNow& now, const JobAnswer& job, const std::string& subject,
+                      bool json) {
+  FL_TRY_ASSIGN(queue, queue_now(now.cluster, now.jobs, now.users));
+  FL_TRY_ASSIGN(answer, forecast(queue, job.id));
+  if (json) {
+    fmt::print("{}", forecast_json(answer, job));
+    return {};
+  }
+  fmt::print("{}\nThis guesses that\n{}{}", forecast_text(answer, subject, now.cluster.now_unix_ms),
+             guesses_text(answer.guesses), left_out_text(now.cluster));
+  return {};
+}
+
+Status when_on_daemon(const WhenFlags& flags) {
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(id, daemon.job_named(flags.job));
+  FL_TRY_ASSIGN(now, daemon_now(daemon));
+  const auto job = std::ranges::find(now.jobs, id, &JobAnswer::id);
+  if (job == now.jobs.end())
     return input_error("there is no such job; `fairlead ps -a` lists them: {}", id);
   if (job->is_done()) {
     fmt::print("{}\n", end_text(*job));
@@ -57,21 +92,41 @@ Status when_on_daemon(const WhenFlags& flags) {
     fmt::print("job {} is held; `fairlead release {}` releases it\n", id, id);
     return {};
   }
-  FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, users));
-  FL_TRY_ASSIGN(answer, forecast(queue, id));
-  if (flags.json) {
-    fmt::print("{}", forecast_json(answer, *job));
-    return {};
-  }
-  fmt::print("{}\nThis guesses that\n{}{}",
-             forecast_text(answer, fmt::format("job {}", id), cluster.now_unix_ms),
-             guesses_text(answer.guesses), left_out_text(cluster));
-  return {};
+  return print_forecast(now, *job, fmt::format("job {}", id), flags.json);
+}
+
+// Returns the expected run time in seconds, if a flag states it.
+Result<std::optional<double>> time_of(const WhenFlags& flags) {
+  if (flags.time.empty()) return std::nullopt;
+  FL_TRY_ASSIGN(span_s, parse_span_s(flags.time));
+  return span_s;
+}
+
+// Forecasts a job that `fairlead submit` would submit now with these flags and this command.
+Status when_submitted(const WhenFlags& flags, const std::vector<std::string>& command) {
+  FL_TRY_ASSIGN(time, time_of(flags));
+  FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
+  FL_TRY_ASSIGN(now, daemon_now(daemon));
+  JobAnswer job{.id = now.jobs.empty() ? 0 : now.jobs.back().id + 1,
+                .user = own_name(),
+                .model = flags.model.empty() && !command.empty() ? model_of(command) : flags.model,
+                .gpus = flags.gpus.value_or(1),
+                .state = "waiting",
+                .declared_s = time};
+  now.jobs.push_back(job);
+  const std::string subject =
+      fmt::format("job {} ({}, not submitted yet)", job.id,
+                  job.gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", job.gpus));
+  return print_forecast(now, job, subject, flags.json);
+}
+
+Result<Census> census_of(const SchedulerFlags& scheduler, bool all_schedulers) {
+  return kubernetes_census(scheduler.context,
+                           {.all_schedulers = all_schedulers, .name_space = scheduler.name_space});
 }
 
 Result<ClusterNow> kubernetes_now_of(const SchedulerFlags& scheduler, bool all_schedulers) {
-  FL_TRY_ASSIGN(census, kubernetes_census(scheduler.context, {.all_schedulers = all_schedulers,
-                                                              .name_space = scheduler.name_space}));
+  FL_TRY_ASSIGN(census, census_of(scheduler, all_schedulers));
   return kubernetes_now(census);
 }
 
@@ -85,6 +140,18 @@ Result<std::int64_t> add_present_policy(QueueNow& queue, const SchedulerFlags& s
   return cluster.now_unix_ms;
 }
 
+// Prints the forecast of one of the Jobs.
+Status print_forecast(ClusterNow& now, const JobAnswer& job, const WhenFlags& flags) {
+  FL_TRY_ASSIGN(now_unix_ms, add_present_policy(now.queue, flags.scheduler));
+  FL_TRY_ASSIGN(answer, forecast(now.queue, job.id));
+  if (flags.json) {
+    fmt::print("{}", forecast_json(answer, job));
+    return {};
+  }
+  fmt::print("{}\n{}", forecast_text(answer, job.name, now_unix_ms), assumptions_text(now));
+  return {};
+}
+
 Status when_on_kubernetes(const WhenFlags& flags) {
   FL_TRY_ASSIGN(now, kubernetes_now_of(flags.scheduler, false));
   const auto job = std::ranges::find(now.queue.jobs, flags.job, &JobAnswer::name);
@@ -93,14 +160,33 @@ Status when_on_kubernetes(const WhenFlags& flags) {
         "no Job of that name is running or waiting for GPUs; try `fairlead why {0}`: {0}",
         flags.job);
   }
-  FL_TRY_ASSIGN(now_unix_ms, add_present_policy(now.queue, flags.scheduler));
-  FL_TRY_ASSIGN(answer, forecast(now.queue, job->id));
-  if (flags.json) {
-    fmt::print("{}", forecast_json(answer, *job));
-    return {};
+  return print_forecast(now, *job, flags);
+}
+
+// Forecasts a job that `kubectl create -f FILE` would create now.
+Status when_created(const WhenFlags& flags) {
+  FL_TRY_ASSIGN(time, time_of(flags));
+  FL_TRY_ASSIGN(gang, gang_of_manifest(flags.scheduler.context, flags.file));
+  if (time) gang.declared = {std::llround(*time * 1000)};
+  FL_TRY_ASSIGN(census, census_of(flags.scheduler, false));
+  census.gangs.push_back(std::move(gang));
+  FL_TRY_ASSIGN(now, kubernetes_now(census));
+  return print_forecast(now, now.queue.jobs.back(), flags);
+}
+
+Status when(const WhenFlags& flags, const std::vector<std::string>& command) {
+  const bool is_named = !flags.job.empty() || !flags.file.empty();
+  if (is_named && !command.empty())
+    return input_error("a command after -- is of a job that is not submitted: {}", command.front());
+  if (!is_named && !flags.gpus && command.empty()) {
+    return input_error(
+        "name a job, a manifest (-f), or the GPUs (-g) or the command of a job that is not "
+        "submitted");
   }
-  fmt::print("{}\n{}", forecast_text(answer, job->name, now_unix_ms), assumptions_text(now));
-  return {};
+  if (!flags.file.empty()) return when_created(flags);
+  if (flags.job.empty()) return when_submitted(flags, command);
+  const bool is_on_kubernetes = flags.job.find('/') != std::string::npos;
+  return is_on_kubernetes ? when_on_kubernetes(flags) : when_on_daemon(flags);
 }
 
 struct WhatIfFlags {
@@ -193,38 +279,48 @@ Status what_if(const WhatIfFlags& flags) {
   if (flags.from == "kubernetes" || flags.from == "slurm") return what_if_of_cluster(flags);
   if (flags.from != "daemon") return what_if_of_saved(flags);
   FL_TRY_ASSIGN(daemon, Daemon::connect(flags.socket));
-  FL_TRY_ASSIGN(cluster, daemon.cluster());
-  FL_TRY_ASSIGN(users, daemon.users());
-  FL_TRY_ASSIGN(jobs, daemon.jobs("all=1"));
-  FL_TRY_ASSIGN(queue, queue_now(cluster, jobs, users));
+  FL_TRY_ASSIGN(now, daemon_now(daemon));
+  FL_TRY_ASSIGN(queue, queue_now(now.cluster, now.jobs, now.users));
   if (queue.jobs.empty()) return run_error("no job wants GPUs now; `fairlead ps` shows the jobs");
   return what_if_of(queue, whatif_notes(queue.left), flags);
 }
 
 }  // namespace
 
-Command add_when(CLI::App& root) {
+Command add_when(CLI::App& root, const std::vector<std::string>& words) {
   CLI::App* app = root.add_subcommand("when", "Forecast when a job starts and ends");
   const auto flags = std::make_shared<WhenFlags>();
-  app->add_option("JOB", flags->job,
-                  "number of a job of the daemon, or its name if only one job of yours has it; or "
-                  "NAMESPACE/JOB on Kubernetes")
-      ->required();
+  CLI::Option* job = app->add_option(
+      "JOB", flags->job,
+      "number of a job of the daemon, or its name if only one job of yours has it; or "
+      "NAMESPACE/JOB on Kubernetes");
+  const auto add = [&](const char* names, auto& value, const char* help, const char* type) {
+    return app->add_option(names, value, help)->type_name(type)->excludes(job);
+  };
+  CLI::Option* file =
+      add("-f,--filename", flags->file,
+          "manifest of a job that is not created yet on Kubernetes; -: standard input", "FILE");
+  add("-g,--gpus", flags->gpus, "GPUs of a job that is not submitted yet to the daemon", "N")
+      ->check(at_least(1))
+      ->excludes(file);
+  add("-m,--model", flags->model, "the model that it trains, as of `submit`", "MODEL")
+      ->excludes(file);
+  add("-t,--time", flags->time,
+      "expected run time of a job that is not submitted, like 90s, 30m, 2h or 1h30m", "TIME");
   app->add_flag("--json", flags->json, "print JSON instead of text, for a job that will end");
   add_socket_flag(*app, flags->socket);
   add_scheduler_flags(*app, flags->scheduler);
   app->footer(
       "Examples:\n"
-      "  fairlead when 12              a job of the daemon\n"
-      "  fairlead when vision/train    a Job on Kubernetes\n"
+      "  fairlead when 12                       a job of the daemon\n"
+      "  fairlead when vision/train             a Job on Kubernetes\n"
+      "  fairlead when -g 2 -- python train.py  before `submit -g 2 -- python train.py`\n"
+      "  fairlead when -f job.yaml --time 3h    before `kubectl create -f job.yaml`\n"
       "\n"
       "Simulates the present policy on the current jobs, and prints its assumptions: the\n"
       "remaining time of each job. The policy starts from scratch, without the shares that it\n"
-      "owes.\n");
-  return {app, [flags] {
-            const bool is_on_kubernetes = flags->job.find('/') != std::string::npos;
-            return is_on_kubernetes ? when_on_kubernetes(*flags) : when_on_daemon(*flags);
-          }};
+      "owes. The API server checks a manifest by a dry run, which creates nothing.\n");
+  return {app, [flags, &words] { return when(*flags, words); }};
 }
 
 Command add_whatif(CLI::App& root) {

@@ -29,8 +29,11 @@ constexpr double kExchangePart = 0.05;  // fraction of a round
 constexpr double kOuterRate = 0.7;      // DiLoCo's, like the momentum
 constexpr double kOuterMomentum = 0.9;
 constexpr std::string_view kResult = "parameters.f32";
+constexpr double kWaitS = 3600;        // one wait, which is repeated
 constexpr double kLastWaitS = 3;       // some times as long as a copy waits between two tries
 constexpr double kPatienceLeastS = 5;  // a pause that no copy is left out for
+// Supposed time of an order that no speed is known for: the first ones load a model and compile it. Chosen.
+constexpr double kOrderS = 60;
 
 struct Copy {
   CopyPlace place;
@@ -43,6 +46,8 @@ struct Copy {
   bool has_supposed_speed = false;   // its order is by Tracker::supposed_
   // State of this round.
   std::uint64_t asked = 0;
+  bool is_awaited =
+      false;  // it has started, or has an order, since `began_s`, and has not answered
   std::optional<std::uint64_t> made{};
   double began_s = 0, took_s = 0;
   std::vector<float> parameters{};
@@ -81,6 +86,9 @@ class Tracker {
   // no other can come.
   Result<bool> start_missing();
   Status listen();
+  void accept_newcomers();
+  bool has_newcomers();
+  void add_newcomers();
   void add_remote(CopyListener::Accepted accepted);
   void await_remote(double limit_s);
   bool may_start() const;
@@ -92,7 +100,11 @@ class Tracker {
   void poll(std::vector<pollfd>& files, double limit_s = -1);
   void pass_on_interrupt();
   double patience_s() const;
+  double alone_s(const Copy& copy) const;
   double leave_out_late();
+  double leave_out(double patience_s);
+  double leave_out_all();
+  void lose_late(Copy& copy, double took_s);
   void hear(Copy& copy);
   void hear_line(Copy& copy, const std::string& line);
   std::vector<Copy*> ready();
@@ -121,8 +133,10 @@ class Tracker {
   Interrupt interrupt_;
   bool passed_on_ = false;  // the interrupt, to the trainers
   std::vector<Copy> copies_;
-  std::map<std::string, double> supposed_;  // speeds by type, of copies that were left out
-  double exchange_s_ = 0;                   // of the last round
+  std::vector<CopyListener::Accepted> newcomers_;  // they take part from the next round on
+  int losses_ = 0;                                 // of all copies by leave_out_all(), since a step
+  std::map<std::string, double> supposed_;         // speeds by type, of copies that were left out
+  double exchange_s_ = 0;                          // of the last round
 };
 
 Result<bool> Tracker::start_missing() {
@@ -131,13 +145,13 @@ Result<bool> Tracker::start_missing() {
     ++copy.starts;
     copy.is_ready = false;
     copy.asked = 0;
+    copy.is_awaited = true;
+    copy.began_s = options_.now_s();
     FL_TRY_ASSIGN(trainer,
                   LocalTrainer::start(options_.command, copy.place, number(copy), folder_.path()));
     copy.trainer = std::move(trainer);
   }
-  if (listener_) {
-    while (auto accepted = listener_->next()) add_remote(*std::move(accepted));
-  }
+  add_newcomers();
   settle([](const Copy& copy) { return copy.is_ready; });
   return listener_ || has_ready() || may_start();
 }
@@ -147,6 +161,25 @@ bool Tracker::may_start() const {
   return std::ranges::any_of(copies_, [](const Copy& copy) {
     return !copy.trainer && !copy.is_remote && copy.starts < kStartsMax;
   });
+}
+
+void Tracker::accept_newcomers() {
+  if (!listener_) return;
+  while (auto accepted = listener_->next()) newcomers_.push_back(*std::move(accepted));
+}
+
+// Returns true if copies wait for the next round.
+bool Tracker::has_newcomers() {
+  std::erase_if(newcomers_, [](CopyListener::Accepted& one) {
+    one.stream.pump();
+    return one.stream.is_closed();
+  });
+  return !newcomers_.empty();
+}
+
+void Tracker::add_newcomers() {
+  accept_newcomers();
+  for (CopyListener::Accepted& one : std::exchange(newcomers_, {})) add_remote(std::move(one));
 }
 
 // A copy takes the place of one that was lost.
@@ -178,19 +211,21 @@ bool Tracker::has_ready() const {
 // Waits until a copy of another machine comes, if there is no other. Below 0: without a limit.
 void Tracker::await_remote(double limit_s) {
   const double until_s = options_.now_s() + limit_s;
+  add_newcomers();
   while (!has_ready() && !interrupt_.came()) {
     const double left_s = limit_s < 0 ? limit_s : std::max(0.0, until_s - options_.now_s());
     if (left_s == 0) return;
     std::vector<pollfd> files;
     listener_->add_files(files);
     poll(files, left_s);
-    while (auto accepted = listener_->next()) add_remote(*std::move(accepted));
+    add_newcomers();
   }
 }
 
 void Tracker::lose(Copy& copy, std::string_view why) {
   copy.trainer.reset();
   copy.made.reset();
+  copy.is_awaited = false;
   const std::uint64_t again = std::exchange(copy.asked, 0);
   say("copy {} on {} {}{}{}", number(copy), copy.place.gpu_type, why,
       again > 0 ? fmt::format("; its {} steps are made again", again) : "",
@@ -204,12 +239,14 @@ void Tracker::settle(IsSettled is_settled) {
     for (Copy& copy : copies_) {
       if (copy.trainer && !is_settled(copy)) hear(copy);
     }
+    accept_newcomers();
     const double limit_s = leave_out_late();
     std::vector<pollfd> files;
     for (const Copy& copy : copies_) {
       if (copy.trainer && !is_settled(copy)) copy.trainer->add_files(files);
     }
     if (files.empty()) return;
+    if (listener_) listener_->add_files(files);
     poll(files, limit_s);
   }
 }
@@ -218,7 +255,7 @@ void Tracker::settle(IsSettled is_settled) {
 void Tracker::poll(std::vector<pollfd>& files, double limit_s) {
   files.push_back({.fd = passed_on_ ? -1 : interrupt_.file(), .events = POLLIN, .revents = 0});
   ::poll(files.data(), files.size(),
-         limit_s < 0 ? -1 : static_cast<int>(std::ceil(limit_s * 1000)));
+         limit_s < 0 ? -1 : static_cast<int>(std::ceil(std::min(limit_s, kWaitS) * 1000)));
   pass_on_interrupt();
 }
 
@@ -233,24 +270,66 @@ double Tracker::patience_s() const {
   return longest_s == 0 ? 0 : std::max(kPatienceLeastS, options_.patience * longest_s);
 }
 
+// Returns how long the copy may take if no other has ended: the same multiple of the time that it is supposed to take.
+// Without a known speed, that time doubles with each loss of all copies: a step may take longer than supposed.
+double Tracker::alone_s(const Copy& copy) const {
+  const double speed = copy.measured > 0 ? copy.measured : speed_of(copy.place.gpu_type);
+  const bool is_known = copy.asked > 0 && speed > 0;
+  const double supposed_s =
+      is_known ? static_cast<double>(copy.asked) / speed : std::ldexp(kOrderS, losses_);
+  return std::max(kPatienceLeastS, options_.patience * supposed_s);
+}
+
 // Leaves out the copies that take too long. Returns the seconds until the next one would; below 0: none would.
 double Tracker::leave_out_late() {
+  if (options_.patience == 0 || passed_on_) return -1;
   const double patience = patience_s();
-  if (patience == 0 || options_.patience == 0 || passed_on_) return -1;
+  const bool is_round = std::ranges::any_of(
+      copies_, [](const Copy& copy) { return copy.is_awaited && copy.asked > 0; });
+  if (is_round && patience > 0) return leave_out(patience);
+  return has_newcomers() ? leave_out_all() : -1;
+}
+
+// Leaves out the copies of a round that take longer than that. Returns the same.
+double Tracker::leave_out(double patience_s) {
   double left_s = -1;
   for (Copy& copy : copies_) {
-    if (!copy.trainer || copy.asked == 0 || copy.made) continue;
+    if (!copy.is_awaited) continue;
     const double took_s = options_.now_s() - copy.began_s;
-    if (took_s < patience) {
-      left_s = left_s < 0 ? patience - took_s : std::min(left_s, patience - took_s);
+    if (took_s < patience_s) {
+      left_s = left_s < 0 ? patience_s - took_s : std::min(left_s, patience_s - took_s);
       continue;
     }
-    // If it is only slow, it gets fewer steps next time.
-    copy.measured = 0;
-    supposed_[copy.place.gpu_type] = static_cast<double>(copy.asked) / took_s / 2;
-    lose(copy, fmt::format("has made no answer for {:.0f} s", took_s));
+    lose_late(copy, took_s);
   }
   return left_s;
+}
+
+// Leaves out all awaited copies once each takes too long, so that the round goes to the newcomers. Returns the same.
+double Tracker::leave_out_all() {
+  double left_s = -1;
+  for (const Copy& copy : copies_) {
+    if (!copy.is_awaited) continue;
+    left_s = std::max(left_s, copy.began_s + alone_s(copy) - options_.now_s());
+  }
+  if (left_s > 0) return left_s;
+  bool is_any = false;
+  for (Copy& copy : copies_) {
+    if (!copy.is_awaited) continue;
+    lose_late(copy, options_.now_s() - copy.began_s);
+    is_any = true;
+  }
+  if (is_any) ++losses_;
+  return -1;
+}
+
+void Tracker::lose_late(Copy& copy, double took_s) {
+  // If it is only slow, it gets fewer steps next time.
+  if (copy.asked > 0) {
+    copy.measured = 0;
+    supposed_[copy.place.gpu_type] = static_cast<double>(copy.asked) / took_s / 2;
+  }
+  lose(copy, fmt::format("has made no answer for {:.0f} s", took_s));
 }
 
 void Tracker::pass_on_interrupt() {
@@ -280,6 +359,7 @@ void Tracker::hear_line(Copy& copy, const std::string& line) {
       return lose(copy, fmt::format("expected \"made STEPS\", got: {}", line));
     copy.took_s = options_.now_s() - copy.began_s;
     copy.made = made;
+    copy.is_awaited = false;
     return;
   }
   const auto total = number_after(line, "total");
@@ -288,6 +368,7 @@ void Tracker::hear_line(Copy& copy, const std::string& line) {
                                   total_ == 0 ? "STEPS" : fmt::to_string(total_), line));
   total_ = *total;
   copy.is_ready = true;
+  copy.is_awaited = false;
 }
 
 std::vector<Copy*> Tracker::ready() {
@@ -301,6 +382,7 @@ std::vector<Copy*> Tracker::ready() {
 void Tracker::order(Copy& copy, std::uint64_t steps, std::string_view from) {
   copy.asked = steps;
   copy.made.reset();
+  copy.is_awaited = true;
   copy.began_s = options_.now_s();
   copy.trainer->tell(fmt::format("make {} {} {} {}", steps, at().done, from, file_of(copy)));
 }
@@ -367,6 +449,7 @@ Status Tracker::consolidate(std::span<Copy* const> copies) {
                          copy->place.gpu_type, *copy->made, copy->took_s);
   }
   if (steps.empty()) return {};
+  losses_ = 0;
   std::vector<float> mean(at().parameters.size());
   average(parameters, steps, mean);
   outer_.step(next.parameters, mean);

@@ -17,11 +17,18 @@
 
 namespace fairlead {
 
+struct SecondsRange {
+  double least_s = 0;
+  double most_s = 0;
+};
+
 // The remaining time of a job with the GPUs that it asks for, and its source in words.
 struct TimeLeft {
   std::int64_t job = 0;
   double s = 0;
   std::string source;
+  // The same by the shortest and by the longest tenth of similar jobs; none: similar jobs are not the source, or do not differ.
+  std::optional<SecondsRange> range{};
 };
 
 // Returns the first available of these: the time from its progress; the declared time less the served time; the
@@ -48,13 +55,18 @@ std::string policy_of(const ClusterAnswer& cluster);
 Result<SimulationInputs> inputs_of(const QueueNow& queue, const std::string& policy);
 
 struct Forecast {
-  std::optional<double> start_s{};  // from now; none: it does not start. 0: it is running
+  bool runs = false;                // it has GPUs
+  std::optional<double> start_s{};  // from now; none: it does not start. 0: it runs, or starts now
   std::optional<double> end_s{};
   std::vector<TimeLeft> guesses{};  // for the simulated jobs, this one last
+  // The start and the end if all jobs take as long as `s`, the least or the most of their ranges; none: no job has a range, or
+  // the job does not end in one of these cases.
+  std::optional<SecondsRange> start_range{};
+  std::optional<SecondsRange> end_range{};
 };
 
 // Errors: this program lacks the policy of the queue, or the policy cannot continue with these jobs. REQUIRES: the job is
-// in the queue. O(a simulation).
+// in the queue. O(three simulations).
 Result<Forecast> forecast(const QueueNow& queue, std::int64_t job);
 
 }  // namespace fairlead

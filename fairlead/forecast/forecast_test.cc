@@ -86,6 +86,42 @@ TEST(Forecast, AJobThatOutlastsEveryGuessTakesAsLongAgain) {
   EXPECT_EQ(time_left(waiting(4, 1), {waiting(4, 1)}).s, 3600);
 }
 
+TEST(Forecast, SimilarJobsThatDifferGiveARange) {
+  const JobAnswer job = running(30, 1, 100);
+  std::vector<JobAnswer> jobs = {job};
+  for (int i = 1; i <= 20; ++i) jobs.push_back(finished(i, 10.0 * i, "ann"));
+  EXPECT_EQ(time_left(job, jobs).s, 10);
+  ASSERT_TRUE(time_left(job, jobs).range);
+  EXPECT_EQ(time_left(job, jobs).range->least_s, 10);
+  EXPECT_EQ(time_left(job, jobs).range->most_s, 90) << "of the ten that took longer than 100 s";
+  jobs.back().gpu_s = 2000;
+  EXPECT_EQ(time_left(job, jobs).range->most_s, 90) << "the longest tenth starts there";
+  JobAnswer limited = job;
+  limited.limit_s = 150;
+  EXPECT_EQ(time_left(limited, jobs).range->most_s, 50);
+  EXPECT_FALSE(time_left(running(30, 1, 100, 500), jobs).range) << "declared";
+  EXPECT_FALSE(time_left(waiting(31, 1), {finished(1, 10, "ann")}).range) << "one job alone";
+}
+
+TEST(Forecast, TheRangeIsOfTheQueuesWithTheShortestAndTheLongestJobs) {
+  std::vector<JobAnswer> jobs = {waiting(9, 2, 1000)};
+  for (int i = 0; i < 3; ++i) jobs.push_back(finished(i, 100 + 300 * i, "bob"));
+  jobs.push_back(running(8, 2, 0));
+  jobs.back().user = "bob";
+  const auto waits = forecast_of(machine(2, "fifo"), jobs, 9);
+  ASSERT_TRUE(waits && waits->start_range && waits->end_range);
+  EXPECT_NEAR(waits->start_range->least_s, 100, 50);
+  EXPECT_NEAR(*waits->start_s, 400, 50);
+  EXPECT_NEAR(waits->start_range->most_s, 700, 50);
+  EXPECT_GE(waits->end_range->least_s, 1100);
+  EXPECT_GE(waits->end_range->most_s, 1700);
+  const auto runs = forecast_of(machine(2, "fifo"), jobs, 8);
+  ASSERT_TRUE(runs && runs->start_range);
+  EXPECT_EQ(runs->start_range->most_s, 0);
+  jobs.back().declared_s = 500;
+  EXPECT_FALSE(forecast_of(machine(2, "fifo"), jobs, 9)->start_range) << "all are declared";
+}
+
 TEST(Forecast, AJobWaitsForThoseThatHaveTheGpus) {
   const std::vector<JobAnswer> jobs = {waiting(1, 2, 1000), running(2, 2, 0, 600),
                                        waiting(3, 4, 100)};

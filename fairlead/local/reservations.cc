@@ -62,6 +62,7 @@ void Reservations::update(Time now) {
   const bool has_changed = limit_nodes(!is_same) || !is_same;
   has_changed_ = has_changed_ || has_changed;
   limit_jobs();
+  hold_pinned();
   hold_excess();
   if (has_changed) conditions_.on_limits();
 }
@@ -195,12 +196,66 @@ void Reservations::limit_jobs() {
   }
 }
 
+// Holds the pinned jobs that are in the way of holders, and releases the others.
+void Reservations::hold_pinned() {
+  const std::set<JobId> before = std::exchange(in_the_way_, pinned_in_the_way());
+  for (const JobId job : in_the_way_)
+    conditions_.set_has_room(job, StartConditions::Room::kReserved, false);
+  for (const JobId job : before) {
+    if (!in_the_way_.contains(job))
+      conditions_.set_has_room(job, StartConditions::Room::kReserved, true);
+  }
+}
+
+// Returns the pinned jobs with GPUs that are for the pinned jobs of others.
+std::set<JobId> Reservations::pinned_in_the_way() const {
+  const Jobs& jobs = tables_.jobs;
+  std::set<JobId> in_the_way;
+  for (std::size_t holder = 0; holder < in_force_.size(); ++holder) {
+    const IdVector<NodeId, std::uint64_t> reserved = gpus_of_pinned(holder);
+    for (const auto& [id, limited] : limited_) {
+      if (!jobs.has(id) || !jobs.is_pinned(id) || (limited.first >> holder & 1) != 0) continue;
+      const auto masks = jobs.gangs.gpu_masks(jobs.last[id]);
+      for (std::size_t i = 0; i < masks.size(); ++i) {
+        if ((reserved[jobs.last_gang(id)[i].node] & masks[i]) != 0) in_the_way.insert(id);
+      }
+    }
+  }
+  return in_the_way;
+}
+
+// Returns the GPUs of pinned jobs of a holder, by node: as many as are reserved, of running jobs first.
+IdVector<NodeId, std::uint64_t> Reservations::gpus_of_pinned(std::size_t holder) const {
+  const Jobs& jobs = tables_.jobs;
+  std::vector<std::pair<bool, JobId>> pinned;  // waits, job
+  for (const auto& [id, limited] : limited_) {
+    if ((limited.first >> holder & 1) != 0 && wants_gpus(id) && jobs.is_pinned(id))
+      pinned.emplace_back(jobs.state[id] != JobState::kRunning, id);
+  }
+  std::ranges::sort(pinned);
+  IdVector<NodeId, std::uint64_t> gpus;
+  gpus.resize(tables_.cluster.nodes());
+  for (const auto& [waits, id] : pinned) {
+    const auto masks = jobs.gangs.gpu_masks(jobs.last[id]);
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+      const NodeId node = jobs.last_gang(id)[i].node;
+      const auto reserved = in_force_[holder].gpus.find(node);
+      const std::uint64_t with = gpus[node] | masks[i];
+      if (reserved != in_force_[holder].gpus.end() &&
+          std::cmp_less_equal(std::popcount(with), reserved->second))
+        gpus[node] = with;
+    }
+  }
+  return gpus;
+}
+
 // Returns the jobs with GPUs of the node that are not held, the latest first.
 std::vector<Reservations::Running> Reservations::running_on(NodeId node) const {
   const Jobs& jobs = tables_.jobs;
   std::vector<Running> running;
   for (const auto& [id, limited] : limited_) {
-    if (!jobs.has(id) || jobs.state[id] != JobState::kRunning || held_.contains(id)) continue;
+    if (!jobs.has(id) || jobs.state[id] != JobState::kRunning) continue;
+    if (held_.contains(id) || in_the_way_.contains(id)) continue;
     std::int64_t gpus = 0;
     for (Slice slice : jobs.last_gang(id)) gpus += slice.node == node ? slice.gpus : 0;
     if (gpus > 0) running.push_back({id, limited.first, gpus});
@@ -239,7 +294,8 @@ void Reservations::hold_excess_of(Sets set, std::int64_t offered, std::vector<Ru
 void Reservations::release() {
   std::erase_if(held_, [&](JobId job) {
     if (tables_.jobs.is_here(job) && tables_.jobs.state[job] != JobState::kHeld) return false;
-    conditions_.set_has_room(job, StartConditions::Room::kReserved, true);
+    if (!in_the_way_.contains(job))
+      conditions_.set_has_room(job, StartConditions::Room::kReserved, true);
     return true;
   });
 }

@@ -8,6 +8,9 @@
 // If more GPUs of a node are with jobs of others when a reservation comes into force, the latest of these jobs are held, and
 // released at the next instant: they are frozen, and wait for their turn.
 //
+// A pinned job can run on its own GPUs alone. As many GPUs of a holder's pinned jobs as are reserved are for the holder.
+// Pinned jobs of others with any of these GPUs are held while the reservation is in force.
+//
 // A reservation of which no job runs or waits for kUnused is lent: it is out of force until a job of its holder comes.
 // Source: ours (docs/decisions/0078-reservations-limit-the-jobs-of-others.md).
 #pragma once
@@ -92,6 +95,9 @@ class Reservations {
     std::int64_t gpus;  // number of the node's GPUs that it has
   };
   std::vector<Running> running_on(NodeId node) const;
+  void hold_pinned();
+  std::set<JobId> pinned_in_the_way() const;
+  IdVector<NodeId, std::uint64_t> gpus_of_pinned(std::size_t holder) const;
   void hold_excess();
   void hold_excess_of(Sets set, std::int64_t offered, std::vector<Running>& running);
   void release();
@@ -115,6 +121,7 @@ class Reservations {
   std::map<JobId, std::pair<Sets, std::uint32_t>> limited_;  // own(), and the GPUs of a task
   std::set<JobId> known_;                                    // the jobs that limits_ has
   std::set<JobId> held_;                                     // to be released
+  std::set<JobId> in_the_way_;                               // pinned jobs that are held
 };
 
 }  // namespace fairlead

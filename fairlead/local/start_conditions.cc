@@ -143,6 +143,7 @@ std::string StartConditions::text(JobId job) const {
                        entry.gpus == 1 ? "a GPU" : fmt::format("each of {} GPUs", entry.gpus),
                        entry.what->gpu_memory_mb / 1000.0);
   }
+  if (lacks(job, Room::kReserved)) return "when its GPUs are no longer reserved for another user";
   const User& user = users_.at(entry.user);
   const StartBlock* const block = block_of(job, user);
   if (block == nullptr) return {};
@@ -199,7 +200,7 @@ bool StartConditions::needs_only_the_machine(JobId job) const {
   if (found == jobs_.end()) return false;
   const Entry& entry = found->second;
   return !entry.what->is_held && !has_unmet(job, *entry.what) && !lacks(job, Room::kGpus) &&
-         block_of(job, users_.at(entry.user)) == nullptr;
+         !lacks(job, Room::kReserved) && block_of(job, users_.at(entry.user)) == nullptr;
 }
 
 Status StartConditions::set_gpus_max(std::string_view user, std::uint32_t gpus_max) {
@@ -323,6 +324,7 @@ std::vector<OrderedJob> StartConditions::ordered_jobs(const User& user) const {
     const Entry& entry = jobs_.at(job);
     if (entry.gpus == 0 || (!is_new(job) && !tables_.jobs.is_here(job))) continue;
     if (entry.what->is_held || has_unmet(job, *entry.what) || lacks_memory(job)) continue;
+    if (lacks(job, Room::kReserved)) continue;
     ordered.push_back({.job = job,
                        .priority = static_cast<std::int64_t>(priority),
                        .gpus = entry.gpus_max,

@@ -55,6 +55,23 @@ std::string scheduler_of(const OwnerKind& kind, const Json& object) {
   return sets.empty() ? "" : text_at(*sets.front().shape, {"spec", "schedulerName"});
 }
 
+CensusGang gang_of(const Owner& owner, const Json& object) {
+  CensusGang gang{.name_space = owner.name_space,
+                  .name = owner.name,
+                  .model = owner.model,
+                  .pods = owner.pods,
+                  .pod_gpus = owner.pod_gpus,
+                  .needs = owner.needs,
+                  .declared = owner.time,
+                  .created_unix_ms = unix_ms_at(object, {"metadata", "creationTimestamp"}),
+                  .started_unix_ms = unix_ms_at(object, {"status", "startTime"}),
+                  .ended_unix_ms = owner_ended_unix_ms(object)};
+  if (owner.state == Owner::State::kFinished) gang.state = State::kFinished;
+  if (owner.state == Owner::State::kFailed) gang.state = State::kFailed;
+  if (gang.is_here() && owner.is_held_by_user()) gang.state = State::kHeld;
+  return gang;
+}
+
 class Taker {
  public:
   Taker(const CensusOptions& options, std::int64_t now) : options_(options) {
@@ -90,20 +107,7 @@ class Taker {
                       text_at(object, {"metadata", "name"}), owner.error().message));
       return;
     }
-    CensusGang gang{.name_space = owner->name_space,
-                    .name = owner->name,
-                    .model = owner->model,
-                    .pods = owner->pods,
-                    .pod_gpus = owner->pod_gpus,
-                    .needs = std::move(owner->needs),
-                    .declared = owner->time,
-                    .created_unix_ms = unix_ms_at(object, {"metadata", "creationTimestamp"}),
-                    .started_unix_ms = unix_ms_at(object, {"status", "startTime"}),
-                    .ended_unix_ms = owner_ended_unix_ms(object)};
-    if (owner->state == Owner::State::kFinished) gang.state = State::kFinished;
-    if (owner->state == Owner::State::kFailed) gang.state = State::kFailed;
-    if (gang.is_here() && owner->is_held_by_user()) gang.state = State::kHeld;
-    gangs_.emplace(owner->uid, std::move(gang));
+    gangs_.emplace(owner->uid, gang_of(*owner, object));
   }
   // Adds a pod to its owner's gang, or to a gang made of pods. REQUIRES: all owners are known.
   void take_pod(const Json& object) {
@@ -212,6 +216,20 @@ Status wait_for(KubeDoor& door, Time until, WatchedKinds& owners,
 }
 
 }  // namespace
+
+Result<CensusGang> planned_gang(const OwnerKind& kind, const Json& object) {
+  if (kind.is_joined)
+    return input_error("another object describes the pods of a {}, once it is submitted",
+                       kind.kind);
+  if (!is_fairleads(kind, object)) {
+    return input_error("its pods must have schedulerName: {}, and must not name their gang",
+                       kSchedulerName);
+  }
+  FL_TRY_ASSIGN(owner, parse_owner(kind, object));
+  CensusGang gang = gang_of(owner, object);
+  if (gang.state != State::kHeld) return gang;
+  return input_error("it would not start: it is suspended, or has {}: \"true\"", kHold);
+}
 
 Result<Census> take_census(KubeDoor& door, Time until, const CensusOptions& options) {
   const auto ignore = [](const ReflectedChange&) {};

@@ -48,6 +48,10 @@ struct CensusOptions {
   std::string name_space = "fairlead";  // namespace of the ConfigMap `fairlead` with the tickets
 };
 
+// Returns the gang of an owner that is not submitted yet. `object`: the API server's answer to a dry run. Error: the owner would
+// not wait as a gang of Fairlead, with the reason in words for its user.
+Result<CensusGang> planned_gang(const OwnerKind& kind, const Json& object);
+
 // Takes a census. Error: the API server did not report all objects until `until`, with the reason.
 Result<Census> take_census(KubeDoor& door, Time until, const CensusOptions& options);
 

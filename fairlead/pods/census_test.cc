@@ -114,6 +114,56 @@ TEST_F(CensusTest, TicketsAndWhatIsNoGangAreToldOf) {
             (std::vector<std::string>{"lab/cpu: its pods ask for no nvidia.com/gpu"}));
 }
 
+// Returns the answer to a dry run: a Job of two pods with two GPUs each.
+Json planned_job() {
+  Json shape = fake_template(2, Json::object());
+  return {{"apiVersion", "batch/v1"},
+          {"kind", "Job"},
+          {"metadata",
+           {{"name", "train"},
+            {"namespace", "lab"},
+            {"uid", "u1"},
+            {"creationTimestamp", "2026-01-01T00:00:00Z"},
+            {"annotations", {{"fairlead.dev/time-s", "60"}}}}},
+          {"spec", {{"parallelism", 2}, {"completions", 2}, {"template", std::move(shape)}}}};
+}
+
+Result<CensusGang> planned(const Json& object) {
+  return planned_gang(*find_owner_kind("batch/v1", "Job"), object);
+}
+
+TEST(PlannedGang, AnOwnerThatIsNotSubmittedIsAGangThatWaits) {
+  const auto gang = planned(planned_job());
+  ASSERT_TRUE(gang) << gang.error().message;
+  EXPECT_EQ(gang->name_space, "lab");
+  EXPECT_EQ(gang->name, "train");
+  EXPECT_EQ(gang->pods, 2U);
+  EXPECT_EQ(gang->pod_gpus, 2U);
+  EXPECT_EQ(gang->declared, seconds(60));
+  EXPECT_EQ(gang->state, CensusGang::State::kWaiting);
+}
+
+TEST(PlannedGang, WhatWouldNotWaitForFairleadIsRefusedWithTheReason) {
+  Json theirs = planned_job();
+  theirs["spec"]["template"]["spec"]["schedulerName"] = "default-scheduler";
+  EXPECT_EQ(planned(theirs).error().message,
+            "its pods must have schedulerName: fairlead, and must not name their gang");
+  Json grouped = planned_job();
+  grouped["spec"]["template"]["metadata"]["annotations"]["fairlead.dev/gang"] = "g";
+  EXPECT_EQ(planned(grouped).error().message, planned(theirs).error().message);
+  Json held = planned_job();
+  held["spec"]["suspend"] = true;
+  EXPECT_EQ(planned(held).error().message,
+            "it would not start: it is suspended, or has fairlead.dev/hold: \"true\"");
+  Json idle = planned_job();
+  idle["spec"]["parallelism"] = 0;
+  EXPECT_EQ(planned(idle).error().message, "it has no pods");
+  const auto joined =
+      planned_gang(*find_owner_kind("trainer.kubeflow.org/v1alpha1", "TrainJob"), planned_job());
+  EXPECT_EQ(joined.error().message,
+            "another object describes the pods of a TrainJob, once it is submitted");
+}
+
 TEST_F(CensusTest, AServerThatIsAwayIsAnError) {
   server_.go_away(seconds(1000));
   const auto door = server_.open();

@@ -170,6 +170,7 @@ void PodGang::add_riders(const std::vector<GangPlace>& where, const Fits& fits,
 }
 
 std::vector<GangAct> PodGang::acts_to_stop(const MayCome& may_come) const {
+  if (owner_.state == Owner::State::kLeft) return {{.kind = GangAct::Kind::kResume}};
   if (owner_.state != Owner::State::kHere) return {};
   if (owner_.kind != nullptr && owner_.is_suspended) return {};
   // Kueue would start it.

@@ -53,11 +53,17 @@ void GangBook::put_owner(Owner owner, Time now) {
   const std::string key = owner.key;
   const auto [at, is_new] = entries_.try_emplace(key, Entry{PodGang(owner)});
   Entry& entry = at->second;
+  const auto has_left = [](const Owner& one) { return one.state == Owner::State::kLeft; };
+  if (has_left(entry.gang.owner()) && !has_left(owner)) entry.is_here = false;
+  if (!entry.is_here) {
+    entry.next = std::move(owner);
+    return queue_.add_gang(key);
+  }
   // A gang without a job may be refused because no node is right for it.
   if (is_new || !entry.job.is_none())
     refusals_.remove(fmt::format("{}/{}", owner.name_space, owner.name));
   const PodNeeds* const told = entry.job.is_none() ? nullptr : &entry.gang.owner().needs;
-  engine_cluster_.look_at(owner.needs, told, now);
+  if (!has_left(owner)) engine_cluster_.look_at(owner.needs, told, now);
   entry.gang.set_owner(std::move(owner));
   if (is_new) add_members(entry);
   queue_.add_gang(key);
@@ -67,6 +73,7 @@ void GangBook::remove_owner(const std::string& key) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
   found->second.is_here = false;
+  found->second.next.reset();
   queue_.add_gang(key);
 }
 
@@ -102,7 +109,7 @@ void GangBook::set_pod(const Pod& pod, Time now) {
   members_[pod.gang].insert(pod.uid);
   if (!pod.has_known_owner()) form(pod.gang, nullptr, now);
   const auto found = entries_.find(pod.gang);
-  if (found == entries_.end()) return;
+  if (found == entries_.end() || found->second.next) return;
   found->second.gang.set_pod(pod);
   queue_.add_gang(pod.gang);
 }
@@ -202,7 +209,9 @@ void GangBook::forget(const std::string& key, Time now) {
   const Owner& owner = entries_.at(key).gang.owner();
   const bool is_of_pods = owner.kind == nullptr;
   if (is_of_pods) refusals_.remove(fmt::format("{}/{}", owner.name_space, owner.name));
+  std::optional<Owner> next = std::move(entries_.at(key).next);
   entries_.erase(key);
+  if (next) return put_owner(*std::move(next), now);
   if (!is_of_pods || !members_.contains(key)) return;
   form(key, nullptr, now);
   if (entries_.contains(key)) queue_.add_gang(key);

@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ class GangBook {
     JobId job{};                  // none: the engine has no job for it
     bool is_here = true;          // its owner or its pods exist, or its pods will again
     Time absent = Time::never();  // start of a time without pods, until new pods come
+    // Its owner came again after the gang was gone: another gang, with all pods since. It follows forget().
+    std::optional<Owner> next{};
 
     // Returns true if it can have a job: it is there, complete and not finished.
     bool is_whole_and_here() const;

@@ -254,6 +254,113 @@ TEST_F(KueueTest, KueuePreemptsByPriorityAndTheVictimGoesOnAfterwards) {
   }
 }
 
+// The lower priority runs on beside them by its user's tickets.
+TEST_F(KueueTest, AHighPriorityGivesItsGpusToAnotherWhileALowOneRuns) {
+  server_.act("POST", "/api/v1/namespaces/fairlead/configmaps",
+              {{"metadata", {{"name", "fairlead"}}}, {"data", {{"tickets", "cy: 1000"}}}});
+  add(server_, {.user = "cy", .name = "low", .gpus = 4});
+  add(server_, {.user = "ann", .name = "high", .gpus = 4, .priority = 9});
+  Scheduler live(server_, "gang-stride:quantum_s=100", "", options_);
+  live.run_for(seconds(60));
+  EXPECT_TRUE(is_admitted("cy", "low"));
+  EXPECT_TRUE(is_admitted("ann", "high"));
+  add(server_, {.user = "bob", .name = "high", .gpus = 4, .priority = 9});
+  live.run_for(seconds(1000));
+  EXPECT_GT(admitted_s("cy", "low"), 1000);
+  EXPECT_NEAR(admitted_s("ann", "high"), 530, 80);
+  EXPECT_NEAR(admitted_s("bob", "high"), 500, 80);
+  EXPECT_TRUE(live.failures().empty());
+}
+
+TEST_F(KueueTest, AHoldTakesTheGpusOfAHighPriorityWhileALowOneRuns) {
+  add_queue(server_, "urgent", 8, "LowerPriority");
+  add(server_, {.user = "cy", .name = "low", .gpus = 4, .queue = "urgent"});
+  add(server_, {.user = "ann", .name = "high", .gpus = 4, .priority = 9, .queue = "urgent"});
+  Scheduler live(server_, kPolicy, "", options_);
+  live.run_for(seconds(60));
+  EXPECT_TRUE(is_admitted("ann", "high"));
+  server_.act("PATCH", path_of("ann", "high"),
+              {{"metadata", {{"annotations", {{std::string(kHold), "true"}}}}}});
+  live.run_for(seconds(60));
+  EXPECT_FALSE(is_admitted("ann", "high"));
+  EXPECT_EQ(live.state("ann/high"), JobState::kHeld);
+  EXPECT_TRUE(is_admitted("cy", "low"));
+}
+
+TEST_F(KueueTest, AVictimOfAPreemptionMayTakeLongToLeave) {
+  for (const Duration leave : {seconds(60), seconds(900)}) {
+    for (const std::string& policy : {kPolicy, kDefaultPolicy}) {
+      SCOPED_TRACE(fmt::format("{} {}", policy, leave.ms));
+      FakeServer server(1);
+      server.delays().stop = {leave, leave};
+      server.cluster().kueue().serve();
+      add_queue(server, "lab", 8, "LowerPriority");
+      add(server, {.user = "ann", .name = "low"});
+      Scheduler live(server, policy, "", options_);
+      live.run_for(seconds(60));
+      add(server, {.user = "bob", .name = "high", .priority = 9, .run = seconds(100)});
+      live.run_for(leave - seconds(10));
+      EXPECT_EQ(live.state("bob/high"), JobState::kRunning) << "it has its place";
+      live.run_for(seconds(20));
+      const Json high = server.act("GET", path_of("bob", "high")).body;
+      EXPECT_TRUE(has_condition(high, "Admitted"));
+      live.run_for(seconds(150));
+      EXPECT_EQ(live.state("bob/high"), JobState::kFinished);
+      EXPECT_EQ(live.state("ann/low"), JobState::kRunning);
+      EXPECT_TRUE(live.failures().empty()) << live.failures().front();
+      EXPECT_TRUE(std::ranges::none_of(server.calls(), [](const FakeCall& call) {
+        return call.method == "PATCH" && call.path.ends_with("/high");
+      })) << "it stays active";
+    }
+  }
+}
+
+TEST_F(KueueTest, AQueueThatIsMadeAgainKeepsItsWorkloads) {
+  for (const Duration pause : {Duration{}, seconds(10)}) {
+    FakeServer server(1);
+    server.cluster().kueue().serve();
+    add_queue(server, "lab", 8);
+    for (const char* user : {"ann", "bob", "cy"})
+      add(server, {.user = user, .name = "a", .gpus = 4, .run = seconds(3000)});
+    Scheduler live(server, kPolicy, "", options_);
+    live.run_for(seconds(20));
+    server.act("DELETE", "/apis/kueue.x-k8s.io/v1beta1/clusterqueues/lab");
+    live.run_for(pause);
+    add_queue(server, "lab", 8);
+    live.run_for(seconds(4 * 3600));
+    for (const char* user : {"ann", "bob", "cy"}) {
+      const Json found = server.act("GET", path_of(user, "a")).body;
+      EXPECT_TRUE(has_condition(found, "Finished")) << user << pause.ms;
+    }
+  }
+}
+
+TEST_F(KueueTest, WorkloadsThatFairleadDeactivatedAreActiveOnceTheirQueueNoLongerCounts) {
+  for (const char* user : {"ann", "bob", "cy"}) add(server_, {.user = user, .name = "a"});
+  add(server_, {.user = "dan", .name = "own"});
+  server_.act("PATCH", path_of("dan", "own"), {{"spec", {{"active", false}}}});
+  Scheduler live(server_, kPolicy, "", options_);
+  live.run_for(seconds(100));
+  const auto lead_to = [&](const char* queue) {
+    for (const char* user : {"ann", "bob", "cy", "dan"})
+      server_.act("PATCH",
+                  fmt::format("/apis/kueue.x-k8s.io/v1beta1/namespaces/{}/localqueues/lab", user),
+                  {{"spec", {{"clusterQueue", queue}}}});
+  };
+  lead_to("none");
+  live.run_for(seconds(10));
+  for (const char* user : {"ann", "bob", "cy"}) {
+    EXPECT_TRUE(is_active(user, "a")) << user;
+    EXPECT_EQ(text_at(workload(user, "a"), {"metadata", "annotations", kSuspendedBy}), "") << user;
+  }
+  EXPECT_FALSE(is_active("dan", "own"));
+  // They take turns again after it.
+  lead_to("lab");
+  live.run_for(seconds(4 * 1800));
+  for (const char* user : {"ann", "bob", "cy"}) EXPECT_GT(admitted_s(user, "a"), 1500) << user;
+  EXPECT_FALSE(is_active("dan", "own"));
+}
+
 TEST_F(KueueTest, AWorkloadThatKueueDoesNotAdmitGivesItsGpusBack) {
   add(server_, {.user = "ann", .name = "a", .annotations = {{std::string(kFakeLacks), "cpu"}}});
   Scheduler live(server_, "fifo:skip=true", "", options_);

@@ -94,18 +94,14 @@ std::string KueueView::queue_of(const Json& workload) const {
 std::optional<Owner> KueueView::gang_of(const Json& workload) const {
   const std::string queue = queue_of(workload);
   if (!nodes_.contains(queue) || gpus_of_workload(workload) == 0) return std::nullopt;
-  return owner_of_workload(workload, queue);
+  Owner owner = owner_of_workload(workload, queue);
+  owner.preempts = preempts_within(*queues_.at(queue));
+  return owner;
 }
 
 void KueueView::look_at(Known& known) {
   const std::optional<Owner> owner = gang_of(*known.object);
-  if (!owner) {
-    remove_pods(known);
-    if (std::exchange(known.is_gang, false)) {
-      sinks_.no_gang(text_at(*known.object, {"metadata", "uid"}));
-    }
-    return;
-  }
+  if (!owner) return leave(known);
   known.is_gang = true;
   sinks_.gang(*owner);
   const QuotaState now = quota_state_of(*known.object);
@@ -116,6 +112,19 @@ void KueueView::look_at(Known& known) {
     set_state(now, pod);
     sinks_.pod(pod);
   }
+}
+
+// The Workload is in no queue that counts. One that Fairlead deactivated stays with it until it is active again.
+void KueueView::leave(Known& known) {
+  remove_pods(known);
+  if (!known.is_gang) return;
+  Owner owner = owner_of_workload(*known.object, queue_of(*known.object));
+  if (owner.state == Owner::State::kHere && owner.is_suspended && owner.is_ours) {
+    owner.state = Owner::State::kLeft;
+    return sinks_.gang(std::move(owner));
+  }
+  known.is_gang = false;
+  sinks_.no_gang(owner.key);
 }
 
 // Kueue may have given it more than the quota: then the last node has the rest.

@@ -52,6 +52,7 @@ class KueueView {
   void set_nodes();
   void look_at_all();
   void look_at(Known& known);
+  void leave(Known& known);
   std::string queue_of(const Json& workload) const;
   std::vector<Pod> place(const Owner& owner);
   void remove_pods(Known& known);

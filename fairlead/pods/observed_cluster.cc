@@ -162,6 +162,8 @@ void ObservedCluster::take_answer(const GangCalls::Answer& answer) {
       gangs_.take_answer(answer.gang, *object);
     } else if (auto owner = kueue_.gang_of(*object)) {
       gangs_.put_owner(*std::move(owner), door_.now());
+    } else {
+      gangs_.remove_owner(answer.gang);
     }
   } else if (const Pod* const pod = view_.pod(answer.act.pod)) {
     take_pod_answer(answer, *pod);

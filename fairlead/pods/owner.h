@@ -84,6 +84,7 @@ struct Owner {
   std::string workload_class{};
   std::string queue{};                     // its ClusterQueue; empty: it is not Kueue's
   std::optional<std::int64_t> priority{};  // its priority within that queue
+  bool preempts = false;                   // Kueue evicts lower priorities of the queue for it
   std::string pending{};                   // why Kueue has it wait; empty: not known
   bool is_suspended = false;
   bool is_ours = false;        // Fairlead made the suspension
@@ -92,7 +93,12 @@ struct Owner {
   std::uint32_t absent = 0;    // pods that do not exist yet, as far as that can be known beforehand
   bool is_bare = false;        // its pods have no controller: a deleted pod is not created again
   bool comes_again = true;     // its pods are known to be created again once they are stopped
-  enum class State : std::uint8_t { kHere, kFinished, kFailed } state = State::kHere;
+  enum class State : std::uint8_t {
+    kHere,
+    kFinished,
+    kFailed,
+    kLeft,  // it does not count as a gang any more, and Fairlead's suspension has to end
+  } state = State::kHere;
   std::string reason;  // the reason of kFailed
 
   bool is_complete() const { return absent == 0; }

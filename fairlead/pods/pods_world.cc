@@ -16,9 +16,7 @@ constexpr Duration kStale = seconds(30);
 }  // namespace
 
 PodsWorld::PodsWorld(KubeDoor& door, const PodsOptions& options, Lease* lease)
-    : door_(door),
-      lease_(lease),
-      controller_(door, options, [this] { return may_ask(); }) {}
+    : door_(door), lease_(lease), controller_(door, options, [this] { return may_ask(); }) {}
 
 PodsWorld::~PodsWorld() = default;
 

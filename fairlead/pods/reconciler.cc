@@ -34,18 +34,30 @@ bool is_started_by_kueue(const PodGang& gang, bool is_first, const ClusterView& 
   return (is_first && !gang.found_at().empty()) || is_away(gang, cluster);
 }
 
-// Returns why Kueue does not run a gang that has its place; empty: it does, or has not been asked to.
-std::string unadmitted(const PodGang& gang, bool has_place) {
+// Returns why Kueue does not run a gang that has its place; empty: it does, has not been asked to, or waits for pods that
+// are leaving.
+std::string unadmitted(const PodGang& gang, const ClusterView& cluster, bool has_place) {
   const Owner& owner = gang.owner();
   if (!has_place || owner.is_suspended || gang.missing() == 0) return {};
+  if (awaits_quota(gang, cluster)) return {};
   return owner.pending.empty() ? "Kueue has not admitted it" : owner.pending;
 }
+
+// Returns true if Kueue may stop gangs of a lower priority for the gang. A gang that has quota and whose turn is over does
+// not wait for that: its quota is for the next turn.
+bool may_wait_for_preemption(const PodGang& gang, const Assignment& wish) {
+  const bool is_turn_over = !wish.leaving.empty() && !gang.pods().empty();
+  return gang.owner().preempts && !gang.owner().is_held && !is_turn_over;
+}
+
+// Returns when the start of the run has failed, unless the gang runs.
+Time start_due(const Assignment& wish) { return std::max(wish.start, wish.waited) + kStartLimit; }
 
 // Returns why the gang's pods cannot be bound as they are; empty: they can, or only an attempt can show it.
 // `has_place`: the engine wants it to run.
 std::string unbindable(const PodGang& gang, const ClusterView& cluster, bool has_place) {
   const Owner& owner = gang.owner();
-  if (owner.is_of_kueue()) return unadmitted(gang, has_place);
+  if (owner.is_of_kueue()) return unadmitted(gang, cluster, has_place);
   for (const Pod* pod : gang.members()) {
     if (pod->is_gated) return fmt::format("pod {} has a scheduling gate", pod->name);
   }
@@ -158,7 +170,7 @@ std::vector<std::string> Reconciler::late(Time now) const {
   std::vector<std::string> keys = turns_.late(now);
   std::ranges::copy(missing_.late(now), std::back_inserter(keys));
   for (const auto& [key, wish] : assignments_) {
-    const bool is_late = wish.runs && !wish.is_started && wish.start + kStartLimit <= now;
+    const bool is_late = wish.runs && !wish.is_started && start_due(wish) <= now;
     if (is_late || wish.broken != Time::never()) keys.push_back(key);
   }
   return keys;
@@ -168,7 +180,7 @@ Time Reconciler::due() const {
   Time first = std::min(turns_.due(), missing_.due());
   for (const auto& [key, wish] : assignments_) {
     if (!wish.runs) continue;
-    if (!wish.is_started) first = std::min(first, wish.start + kStartLimit);
+    if (!wish.is_started) first = std::min(first, start_due(wish));
     if (wish.broken != Time::never()) first = std::min(first, wish.broken + kBrokenLimit);
   }
   return first;
@@ -240,6 +252,7 @@ Settlement Reconciler::settle(const std::string& key, Time now) {
   if (!look.entry.is_here || look.owner().state != Owner::State::kHere) missing_.forget(key);
   if (look.entry.job.is_none()) {
     look.out.is_new_job = look.entry.is_whole_and_here() && !settle_missing(look);
+    if (look.owner().state == Owner::State::kLeft) settle_stop(look);
   } else if (!settle_end(look) && !settle_hold(look) && !settle_shape(look)) {
     look.wish.runs ? settle_run(look) : settle_stop(look);
   }
@@ -258,7 +271,8 @@ bool Reconciler::settle_end(Look& look) const {
   const RunId run = tables_->jobs.run[job];
   if (look.entry.is_here && owner.state == Owner::State::kHere) return false;
   look.wish.runs = false;
-  if (!look.entry.is_here || run == 0) {  // it may be over before it had a turn
+  // It may be over before it had a turn.
+  if (!look.entry.is_here || owner.state == Owner::State::kLeft || run == 0) {
     report(look, {.kind = EventKind::kCancelled, .job = job});
   } else if (owner.state == Owner::State::kFinished) {
     report(look, {.kind = EventKind::kFinished, .job = job, .run = run});
@@ -332,8 +346,8 @@ bool Reconciler::settle_missing(Look& look) {
 }
 
 // Reports a user's hold and its release: a suspension that is not Fairlead's is the user's, and the user ends it.
-// A gang that lacks pods, or that does not leave its place, is held too, because it cannot be placed; and one that the
-// order of gangs keeps from GPUs.
+// A gang that lacks pods, that does not leave its place, or that Kueue evicts until it has left, is held too, because it
+// cannot be placed; and one that the order of gangs keeps from GPUs.
 bool Reconciler::settle_hold(Look& look) {
   const Owner& owner = look.owner();
   const JobId job = look.entry.job;
@@ -341,10 +355,13 @@ bool Reconciler::settle_hold(Look& look) {
   const bool is_leaving = std::ranges::any_of(
       look.gang().pods(), [](const auto& entry) { return entry.second.is_leaving; });
   const bool lacks_pods = !owner.is_complete() && !look.wish.runs && !is_leaving;
+  look.wish.is_evicted = look.wish.is_evicted && is_leaving;
   const bool is_missing = settle_missing(look);
   look.wish.is_held = owner.is_held_by_user() || lacks_pods || is_missing ||
                       has_failed_stop(look) || is_stuck(look);
-  const bool is_wanted = look.wish.is_held || order_.block_of(job) != nullptr;
+  // One that Kueue evicts takes part in the order meanwhile, so that it is not placed before the order has decided.
+  const bool is_wanted =
+      look.wish.is_held || look.wish.is_evicted || order_.block_of(job) != nullptr;
   if (is_wanted == is_held_open(*tables_, job)) return false;
   report(look, {.kind = is_wanted ? EventKind::kHeld : EventKind::kReleased, .job = job});
   return true;
@@ -358,7 +375,9 @@ void Reconciler::give_up(Look& look, EventKind kind, std::string reason) const {
 
 void Reconciler::settle_run(Look& look) {
   Assignment& wish = look.wish;
-  if (!wish.is_clear && look.now < wish.start + kStartLimit) {
+  const bool waits = !wish.is_started && awaits_quota(look.gang(), cluster_);
+  if (std::exchange(wish.waits, waits) || waits) wish.waited = look.now;
+  if (!wish.is_clear && look.now < start_due(wish)) {
     // Its earlier pods go first, unless the gang rests at the place where it runs next.
     if (turns_.runs_in_place(look.gang(), wish.where)) {
       report_stopped(look);
@@ -381,7 +400,7 @@ void Reconciler::settle_run(Look& look) {
   if (wish.is_started) return settle_broken(look);
   const std::string trouble = look.gang().trouble(wish.where);
   if (!trouble.empty()) return give_up(look, EventKind::kStartFailed, trouble);
-  if (look.now >= wish.start + kStartLimit && !look.gang().is_pinned()) {
+  if (look.now >= start_due(wish) && !look.gang().is_pinned()) {
     const std::string lacks = room_of(look).why;
     return give_up(look, EventKind::kStartFailed,
                    lacks.empty() ? "its pods did not run in time" : lacks);
@@ -403,7 +422,7 @@ void Reconciler::settle_run(Look& look) {
 // GPUs and for its agents.
 bool Reconciler::settle_thaw(Look& look) const {
   if (!look.owner().has_slots || is_thawed(look.gang())) return false;
-  if (!look.wish.is_started && look.now >= look.wish.start + kStartLimit) {
+  if (!look.wish.is_started && look.now >= start_due(look.wish)) {
     give_up(look, EventKind::kStartFailed, "its pods were not thawed in time");
     return true;
   }
@@ -415,8 +434,13 @@ bool Reconciler::settle_thaw(Look& look) const {
 void Reconciler::settle_broken(Look& look) const {
   const std::string trouble = look.gang().trouble(look.wish.where);
   look.wish.broken = std::min(look.wish.broken, look.now);
-  if (look.owner().is_of_kueue() && !look.owner().pending.empty())
-    return give_up(look, EventKind::kEvicted, look.owner().pending);
+  if (look.owner().is_of_kueue() && !look.owner().pending.empty()) {
+    // It is held until it has left. Else the policy would place it again at once, before the gang for which it leaves.
+    look.wish.is_evicted = true;
+    look.wish.broken = Time::never();
+    look.out.explanation = {"Stopped", look.owner().pending};
+    return report(look, {.kind = EventKind::kHeld, .job = look.entry.job});
+  }
   if (look.now >= look.wish.broken + kBrokenLimit) {
     return give_up(look, EventKind::kEvicted,
                    trouble.empty() ? "one of its pods is gone" : trouble);
@@ -453,8 +477,8 @@ void Reconciler::settle_stop(Look& look) {
   if (is_stuck(look)) return settle_stuck(look);
   const auto comes = [this](const std::string& uid) { return cluster_.may_come(uid); };
   std::vector<GangAct> acts = look.gang().acts_to_stop(comes);
-  // Kueue stops gangs of a lower priority for it.
-  if (look.owner().is_of_kueue() && order_.is_above_running(look.key, *tables_)) acts.clear();
+  const bool waits = may_wait_for_preemption(look.gang(), look.wish);
+  if (waits && order_.is_above_running(look.key, *tables_)) acts.clear();
   if (look.entry.is_here && !acts.empty()) return ask(look, std::move(acts));
   // A binding whose answer was lost may still take effect, as long as its pod exists.
   if (!is_away(look.gang(), cluster_) || look.gang().may_be_bound(comes)) return;
@@ -503,7 +527,9 @@ void Reconciler::ask(Look& look, std::vector<GangAct> acts) const {
       if (!look.wish.is_started) look.out.when_sent = {"Placed", places_text(look.wish.where)};
       break;
     case GangAct::Kind::kResume:
-      if (look.owner().is_of_kueue())
+      if (look.owner().state == Owner::State::kLeft)
+        look.out.when_sent = {"Released", "its queue does not count any more"};
+      else if (look.owner().is_of_kueue())
         look.out.when_sent = {"Placed", "its turn begins once Kueue admits it"};
       break;
     case GangAct::Kind::kVolume:

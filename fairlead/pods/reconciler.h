@@ -47,10 +47,13 @@ struct Assignment {
   std::vector<GangPlace> where{};
   std::vector<RunId> leaving{};  // stopped runs whose end is not reported yet
   Time start{};                  // start of the run
+  bool waits = false;            // at the last look, it waited for pods that leave (awaits_quota())
+  Time waited{};                 // end of that wait
   bool is_clear = false;         // no pod of an earlier run takes GPUs
   bool is_started = false;       // the start was reported
   Time broken = Time::never();   // when a pod that ran stopped running; never: all run
   bool is_beyond = false;        // it has GPUs that the engine does not count for it
+  bool is_evicted = false;       // Kueue has evicted it, and it has not left yet
   bool is_held = false;          // it must have no GPUs, for another cause than the order of gangs
 };
 

@@ -21,16 +21,24 @@ Resources asked_by_each(const PodGang& gang) {
 
 namespace {
 
-// The quota of a queue has room once the pods of others have left it, on whichever of its nodes they are.
-Room room_in_queue(const PodGang& gang, const ClusterView& cluster) {
-  const Owner& owner = gang.owner();
+// Returns the GPUs of the gang's ClusterQueue that no pod takes for which `counts` is true, on whichever of its nodes the
+// pods are.
+std::uint32_t gpus_left(const PodGang& gang, const ClusterView& cluster,
+                        const std::function<bool(const Pod&)>& counts) {
   std::uint32_t free = 0;
   for (const auto& [name, node] : cluster.nodes()) {
     const auto queue = node.labels.find(kClusterQueueOf);
-    if (queue == node.labels.end() || queue->second != owner.queue) continue;
-    const auto is_other = [&](const Pod& pod) { return pod.gang != owner.key; };
-    free += node.gpus - std::min(node.gpus, cluster.taken(name, is_other));
+    if (queue == node.labels.end() || queue->second != gang.owner().queue) continue;
+    free += node.gpus - std::min(node.gpus, cluster.taken(name, counts));
   }
+  return free;
+}
+
+// The quota of a queue has room once the pods of others have left it.
+Room room_in_queue(const PodGang& gang, const ClusterView& cluster) {
+  const Owner& owner = gang.owner();
+  const auto is_other = [&](const Pod& pod) { return pod.gang != owner.key; };
+  const std::uint32_t free = gpus_left(gang, cluster, is_other);
   Room room;
   room.is_there = free >= owner.pods;
   room.may_come = true;
@@ -39,6 +47,15 @@ Room room_in_queue(const PodGang& gang, const ClusterView& cluster) {
 }
 
 }  // namespace
+
+bool awaits_quota(const PodGang& gang, const ClusterView& cluster) {
+  const Owner& owner = gang.owner();
+  if (!owner.is_of_kueue()) return false;
+  const auto any = [](const Pod&) { return true; };
+  const auto stays = [](const Pod& pod) { return !pod.is_leaving; };
+  return gpus_left(gang, cluster, any) < owner.pods &&
+         gpus_left(gang, cluster, stays) >= owner.pods;
+}
 
 Room room_for(const PodGang& gang, const std::vector<GangPlace>& where, const ClusterView& cluster,
               const std::function<bool(const Pod&, const std::string& node)>& stays) {

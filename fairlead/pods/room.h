@@ -26,4 +26,8 @@ struct Room {
 Room room_for(const PodGang& gang, const std::vector<GangPlace>& where, const ClusterView& cluster,
               const std::function<bool(const Pod&, const std::string& node)>& stays);
 
+// Returns true if the quota of the gang's ClusterQueue has room for it once pods that are leaving are gone, and not before.
+// False if the gang is not Kueue's. O(nodes x pods of a node).
+bool awaits_quota(const PodGang& gang, const ClusterView& cluster);
+
 }  // namespace fairlead

@@ -131,6 +131,11 @@ std::string product_of_flavor(const Json& flavor) {
   return product.empty() ? text_at(flavor, {"metadata", "name"}) : product;
 }
 
+bool preempts_within(const Json& queue) {
+  const std::string& within = text_at(queue, {"spec", "preemption", "withinClusterQueue"});
+  return !within.empty() && within != "Never";
+}
+
 std::vector<Node> nodes_of_queue(const Json& queue,
                                  const std::map<std::string, std::string>& products) {
   std::uint32_t gpus = 0;

@@ -48,6 +48,8 @@ QuotaState quota_state_of(const Json& workload);
 // Returns the nodes of a ClusterQueue; none if it has no quota of GPUs. `products`: of the flavors, by name.
 std::vector<Node> nodes_of_queue(const Json& queue,
                                  const std::map<std::string, std::string>& products);
+// Returns true if Kueue evicts Workloads of the ClusterQueue for one of a higher priority there.
+bool preempts_within(const Json& queue);
 // Returns the product of a flavor's GPUs: its node label, else its name.
 std::string product_of_flavor(const Json& flavor);
 

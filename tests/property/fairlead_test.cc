@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -192,26 +193,28 @@ TEST(Fairlead, GivesWhatIsLeftToAUserToWhomHardlyAnythingIsDue) {
   }
 }
 
-// The gang of ann has two turns of three, and restarts of 30 s on 4 GPUs. The jobs of ben and eve restart less.
-TEST(Fairlead, RestartsAreNotChargedToTheirUsers) {
-  World world{.cluster = "1xV100:8", .until = Time{hours(8).ms}};
-  world.settings.costs.resume = seconds(30);
-  world.jobs.push_back({.gpus = 4, .work = kEndless, .user = "ann"});
-  for (int job = 0; job < 16; ++job)
-    world.jobs.push_back({.work = kEndless, .user = job % 2 == 0 ? "ben" : "eve"});
-  Shortfalls shortfalls(8);
-  const Outcome outcome = run(world, policy_named("fairlead:round_s=60"), {}, &shortfalls);
-  std::map<std::string, double> restarting_s;
-  for (std::size_t job = 0; job < world.jobs.size(); ++job) {
-    restarting_s[world.jobs[job].user] +=
-        30 * static_cast<double>(outcome.jobs[job].preemptions) * world.jobs[job].gpus;
+// The gang of ann has two turns of three, and restarts on 4 GPUs, of 30 or 60 s. The jobs of ben and eve restart less.
+TEST(Fairlead, RestartsAreNotChargedToTheirUsersUpToTwoSwitches) {
+  for (const double resume_s : {30, 60}) {
+    World world{.cluster = "1xV100:8", .until = Time{hours(8).ms}};
+    world.settings.costs.resume = milliseconds(std::llround(1000 * resume_s));
+    world.jobs.push_back({.gpus = 4, .work = kEndless, .user = "ann"});
+    for (int job = 0; job < 16; ++job)
+      world.jobs.push_back({.work = kEndless, .user = job % 2 == 0 ? "ben" : "eve"});
+    Shortfalls shortfalls(8);
+    const Outcome outcome = run(world, policy_named("fairlead:round_s=120"), {}, &shortfalls);
+    std::map<std::string, double> restarting_s;
+    for (std::size_t job = 0; job < world.jobs.size(); ++job) {
+      restarting_s[world.jobs[job].user] +=
+          resume_s * static_cast<double>(outcome.jobs[job].preemptions) * world.jobs[job].gpus;
+    }
+    const auto computing_s = [&](UserId user, const char* name) {
+      return shortfalls.users()[user].allocated_s - restarting_s[name];
+    };
+    EXPECT_NEAR(computing_s(UserId(0), "ann") / computing_s(UserId(1), "ben"), 1, 0.03) << resume_s;
+    EXPECT_NEAR(computing_s(UserId(0), "ann") / computing_s(UserId(2), "eve"), 1, 0.03) << resume_s;
+    EXPECT_GT(restarting_s["ann"], 1.5 * restarting_s["ben"]) << resume_s;
   }
-  const auto computing_s = [&](UserId user, const char* name) {
-    return shortfalls.users()[user].allocated_s - restarting_s[name];
-  };
-  EXPECT_NEAR(computing_s(UserId(0), "ann") / computing_s(UserId(1), "ben"), 1, 0.03);
-  EXPECT_NEAR(computing_s(UserId(0), "ann") / computing_s(UserId(2), "eve"), 1, 0.03);
-  EXPECT_GT(restarting_s["ann"], 1.5 * restarting_s["ben"]);
 }
 
 // Returns the start of a job that arrives in the middle of a round, when the endless jobs of ann have all GPUs.
@@ -226,6 +229,14 @@ TEST(Fairlead, AJobInterruptsARoundIfItEndsWithinOneOrItsUserHasNoGpus) {
   EXPECT_EQ(start_of(seconds(140), "ann"), Time{90'000});
   EXPECT_EQ(start_of(hours(2), "ann"), Time{150'000});
   EXPECT_EQ(start_of(hours(2), "ben"), Time{90'000});
+}
+
+// The default switch is 30 s.
+TEST(Fairlead, RoundsLastAQuarterOfTheWindowAndAtLeastTwoSwitches) {
+  EXPECT_EQ(start_of(hours(2), "ann", "fairlead:window_s=600"), Time{150'000});
+  EXPECT_EQ(start_of(hours(2), "ann", "fairlead:window_s=400"), Time{100'000});
+  EXPECT_EQ(start_of(hours(2), "ann", "fairlead:window_s=120"), Time{120'000});
+  EXPECT_EQ(start_of(hours(2), "ann", "fairlead:window_s=120,switch_s=50"), Time{100'000});
 }
 
 TEST(Fairlead, AUserWithoutGpusWaitsForAWideGangNoLongerThanItsPatience) {

@@ -1,138 +1,15 @@
 // The commands that ask a daemon, run by a shell against a daemon with fixed answers.
 
-#include "fairlead/client/testing_daemon.h"
-
-#include "program.h"
-#include <nlohmann/json.hpp>
+#include "commands.h"
 
 #include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <fstream>
 #include <future>
-#include <map>
-#include <mutex>
-#include <pwd.h>
 
 namespace fairlead {
 namespace {
-
-using nlohmann::json;
-
-constexpr const char* kCluster = R"({"now_unix_ms": 10000000, "policy": "fifo",
-  "policy_options": "skip=true", "nodes": [{"name": "V100", "type": "V100", "is_cordoned": false,
-  "gpus": [{"index": 0, "state": "busy", "job": 7}, {"index": 1, "state": "idle", "job": null}]}]})";
-
-json job(std::int64_t id, const char* state, const char* name = "train.py") {
-  return {{"id", id},
-          {"name", name},
-          {"user", "ann"},
-          {"model", ""},
-          {"gpus", 1},
-          {"state", state},
-          {"since_unix_ms", 9'940'000},
-          {"gpu_s", 60},
-          {"on", json::array()},
-          {"reason", ""},
-          {"declared_s", 120}};
-}
-
-// As the program finds it.
-std::string own_name() {
-  const passwd* account = getpwuid(geteuid());
-  return account != nullptr ? account->pw_name : fmt::format("{}", geteuid());
-}
-
-class Commands : public ProgramTest {
- protected:
-  using Answer = TestingDaemon::Answer;
-
-  // Runs `fairlead ARGUMENTS` against the daemon, which goes on until `after`.
-  Ended ask(
-      std::string_view arguments, std::string_view before = ":",
-      const std::function<void()>& after = [] {}) {
-    const std::string socket = path("socket");
-    const TestingDaemon daemon(
-        socket, [this](const HttpMessage& request, pid_t peer) { return answer(request, peer); });
-    Ended ended =
-        fairlead(arguments, fmt::format("export TZ=UTC FAIRLEAD_SOCKET='{}'; {}", socket, before));
-    after();
-    return ended;
-  }
-  // Sets the objects of the API server in a list.
-  void list(const std::string& path, const std::string& items) {
-    objects_[path] =
-        fmt::format(R"({{"metadata": {{"resourceVersion": "5"}}, "items": [{}]}})", items);
-  }
-  // Runs `fairlead ARGUMENTS` where the current kubeconfig has this server. Its scheduler leads as "sched-1", and
-  // answers behind the server's proxy.
-  Ended ask_kubernetes(const std::string& arguments, const std::string& at = "") {
-    constexpr std::string_view kProxy = "/api/v1/namespaces/ml/pods/sched-1:8080/proxy";
-    const TestingDaemon server([&](const HttpMessage& request, pid_t peer) {
-      if (request.path == "/apis/coordination.k8s.io/v1/namespaces/ml/leases/fairlead")
-        return Answer{200, R"({"spec": {"holderIdentity": "sched-1_0123"}})"};
-      if (const auto found = objects_.find(request.path); found != objects_.end())
-        return Answer{200, found->second};
-      if (request.path.starts_with("/apis/")) return Answer{404, R"({"kind": "Status"})"};
-      const bool is_proxied = request.path.starts_with(kProxy);
-      if (is_proxied != at.empty())
-        return Answer{403, R"({"kind": "Status", "message": "pods/proxy is forbidden"})"};
-      HttpMessage inner = request;
-      if (is_proxied) inner.path.erase(0, kProxy.size());
-      return answer(inner, peer);
-    });
-    write("kubeconfig", fmt::format("current-context: c\n"
-                                    "contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
-                                    "clusters: [{{name: c, cluster: {{server: 'http://{}'}}}}]\n"
-                                    "users: [{{name: u, user: {{}}}}]\n",
-                                    server.path()));
-    const std::string http = at.empty() ? "" : fmt::format(" --http {}", server.path());
-    return fairlead(fmt::format("{} --from kubernetes --namespace ml{}", arguments, http),
-                    fmt::format("export TZ=UTC KUBECONFIG='{}'", path("kubeconfig")));
-  }
-  // Sets the answers to a request such as "GET /v1/jobs?all=1".
-  void on(const std::string& what, TestingDaemon::Answers answers) {
-    answers_[what] = std::move(answers);
-  }
-  void on(const std::string& what, const json& body, int status = 200) {
-    on(what, [=](const HttpMessage&, pid_t) { return Answer{status, body.dump()}; });
-  }
-  // Sets up a running job, submitted as number 12, with its log.
-  void run_job() {
-    on("POST /v1/jobs", json{{"id", 12}}, 201);
-    json running = job(12, "running");
-    running["log"] = path("log");
-    on("GET /v1/jobs/12", running);
-  }
-  std::vector<std::string> asked() {
-    const std::lock_guard lock(mutex_);
-    return asked_;
-  }
-  json body_of(const std::string& what) {
-    const std::lock_guard lock(mutex_);
-    return json::parse(bodies_[what], nullptr, false);
-  }
-
- private:
-  Answer answer(const HttpMessage& request, pid_t peer) {
-    const std::string what = fmt::format("{} {}{}{}", request.method, request.path,
-                                         request.query.empty() ? "" : "?", request.query);
-    {
-      const std::lock_guard lock(mutex_);
-      asked_.push_back(what);
-      bodies_[what] = request.body;
-    }
-    const auto found = answers_.find(what);
-    if (found == answers_.end()) return {404, R"({"error": "not asked in this test"})"};
-    return found->second(request, peer);
-  }
-
-  std::map<std::string, TestingDaemon::Answers> answers_;
-  std::map<std::string, std::string> objects_;  // lists of the API server, by path
-  std::mutex mutex_;
-  std::vector<std::string> asked_;
-  std::map<std::string, std::string> bodies_;
-};
 
 TEST_F(Commands, WithoutADaemonTheySayHowToBegin) {
   const std::string before = "export FAIRLEAD_SOCKET=nowhere";
@@ -189,31 +66,6 @@ TEST_F(Commands, TheSchedulerOnKubernetesIsAskedThroughTheApiServerOrAtItsAddres
     EXPECT_NE(ask_kubernetes("gpus", at).out.find("ann/train"), std::string::npos);
     EXPECT_NE(ask_kubernetes("top", at).out.find("ann/train"), std::string::npos);
   }
-}
-
-TEST_F(Commands, WhatIfOnKubernetesHasThePolicyOfTheScheduler) {
-  list("/api/v1/nodes", R"({"metadata": {"name": "n0"}, "status": {
-    "allocatable": {"nvidia.com/gpu": "2", "cpu": "8", "memory": "64Gi", "pods": "110"},
-    "conditions": [{"type": "Ready", "status": "True"}]}})");
-  list("/api/v1/pods", R"({"metadata": {"name": "train", "namespace": "ann", "uid": "u1",
-      "creationTimestamp": "2026-01-01T00:00:00Z"},
-    "spec": {"schedulerName": "fairlead",
-      "containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]},
-    "status": {"phase": "Pending"}})");
-  list("/api/v1/namespaces/ml/configmaps", "");
-  const Ended alone = ask_kubernetes("whatif --policy srtf");
-  EXPECT_EQ(alone.exit_code, 0) << alone.errors;
-  EXPECT_NE(alone.out.find("  the present policy is left out: not asked in this test\n"),
-            std::string::npos)
-      << alone.out;
-  on("GET /v1/cluster", json::parse(kCluster));
-  const Ended ended = ask_kubernetes("whatif --policy srtf --json");
-  const json policies = json::parse(ended.out, nullptr, false)["policies"];
-  ASSERT_EQ(policies.size(), 2U) << ended.out << ended.errors;
-  EXPECT_EQ(policies[0]["policy"], "fifo:skip=true");
-  EXPECT_EQ(policies[0]["runs_now"], true);
-  EXPECT_EQ(policies[1]["policy"], "srtf");
-  EXPECT_EQ(policies[1]["jobs_ended"], 1);
 }
 
 TEST_F(Commands, WhyASchedulerOnKubernetesDoesNotAnswerIsReported) {
@@ -515,49 +367,6 @@ TEST_F(Commands, UsageShowsTheTimeOfForeignProcessesApart) {
 TEST_F(Commands, WhyPrintsTheDaemonsLines) {
   on("GET /v1/jobs/12/why", json{{"job", 12}, {"lines", {"It waits.", "For \x1b[2J."}}});
   EXPECT_EQ(ask("why 12").out, "It waits.\nFor ?[2J.\n");
-}
-
-TEST_F(Commands, WhatIfComparesPoliciesOnTheQueue) {
-  on("GET /v1/cluster", json::parse(kCluster));
-  on("GET /v1/users", json{{"users", json::array()}});
-  on("GET /v1/jobs?all=1",
-     json{{"jobs", {job(3, "cancelled"), job(7, "running"), job(9, "waiting")}}});
-  const Ended ended = ask("whatif --policy srtf --policy gandiva-fair:quantum_s=30 --out runs");
-  EXPECT_EQ(ended.errors, "");
-  EXPECT_NE(ended.out.find("\nfifo (now)"), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("\ngandiva-fair:quantum_s=30  "), std::string::npos);
-  EXPECT_NE(ended.out.find("\n  job 9 still takes 1m: as declared\n"), std::string::npos);
-  const Ended report = fairlead("report runs");
-  EXPECT_EQ(report.exit_code, 0) << report.errors;
-  EXPECT_NE(report.out.find("3 runs of 2 jobs"), std::string::npos) << report.out;
-  const json answer = json::parse(ask("whatif --policy srtf --json").out, nullptr, false);
-  EXPECT_EQ(answer["policies"].size(), 2U);
-  EXPECT_EQ(ask("whatif --policy none").exit_code, 2);
-  EXPECT_EQ(ask("whatif").exit_code, 2);
-  on("GET /v1/jobs?all=1", json{{"jobs", json::array()}});
-  EXPECT_EQ(ask("whatif --policy srtf").errors,
-            "fairlead: no job wants GPUs now; `fairlead ps` shows the jobs\n");
-}
-
-TEST_F(Commands, WhenForecastsByTheDaemonsPolicy) {
-  on("GET /v1/cluster", json::parse(kCluster));
-  on("GET /v1/users", json{{"users", {{{"name", "ann"}, {"tickets", 2}}}}});
-  json waiting = job(9, "waiting");
-  waiting["gpus"] = 2;
-  waiting["gpu_s"] = 0;
-  json held = job(10, "held");
-  on("GET /v1/jobs?all=1", json{{"jobs", {job(3, "cancelled"), job(7, "running"), waiting, held}}});
-  const Ended when = ask("when 9");
-  EXPECT_EQ(when.errors, "");
-  EXPECT_EQ(when.out,
-            "job 9 starts in 1m 10s (02:47) and ends in 3m 20s (02:50), if no other job comes\n"
-            "\n"
-            "This guesses that\n"
-            "  job 7 still takes 1m: as declared\n"
-            "  job 9 still takes 2m: as declared\n");
-  EXPECT_EQ(ask("when 3").out, "job 3 was cancelled\n");
-  EXPECT_EQ(ask("when 10").out, "job 10 is held; `fairlead release 10` releases it\n");
-  EXPECT_EQ(ask("when 99").exit_code, 2);
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ void Copies::add(std::uint32_t gpus, std::vector<HadarBidder>& bidders) {
     if (offer.copy == 0) continue;
     copy.copy = offer.copy;
     copy.weight = offer.weight;
+    copy.kept_weight = 0;
     added_.push_back(copy);
   }
   bidders.insert(bidders.end(), added_.begin(), added_.end());

@@ -4,11 +4,13 @@
 // Jobs bid for GPUs in rounds, as under hadar (hadar/auction.h). The weight of a job is the
 // value of a step of it for early finishes, plus the shortfall of its user:
 //
-//   weight = value + (debt + (due - ahead - gang / 2) x round) / (due x (window - round))
+//   weight = value + 2 (debt + kept + (due - ahead - gang / 2) x round) / (due x (window - round))
 //
 //   value   the value of a step for early finishes, in fractions of the largest (hadar/early_finishes.h).
 //           Unknown work is estimated from the gang and from the durations of ended jobs (durations.h)
 //   debt    GPU-seconds that its user is behind (debts.h)
+//   kept    due x two switches, on the GPUs that the job has or had last; elsewhere 0. So users that are about equally far
+//           behind do not swap GPUs. A restart costs all users, however far ahead the job's own is
 //   due     GPUs that its user is due
 //   ahead   GPUs of its user's jobs that have less work left, so that a user does not get its due of
 //           a whole window at once
@@ -24,7 +26,7 @@
 // An arriving job interrupts a round only if it ends within one, or if its user has no GPUs and is due some. A user that
 // waits so for longer than its patience has a job that goes first for a round (starving.h).
 //
-// Time that a job needs to start again is not charged to its user, up to the expected switch: slower starts
+// Time that a job needs to start again is not charged to its user, up to twice the expected switch: slower starts
 // are the user's own. GPU time that a user takes outside of its jobs is charged like theirs.
 //
 // Cost: the auction's, and O(users log users) for each event; O(jobs) if the work of some is not known.
@@ -103,8 +105,8 @@ class Fairlead : public Policy {
  public:
   explicit Fairlead(const FairleadOptions& options)
       : options_(options),
-        rank_s_(std::max(options.window_s, 2 * round_s()) - round_s()),
-        keeping_(1 + to_seconds(options.auction.switch_cost) / round_s()),
+        rank_s_((std::max(options.window_s, 2 * round_s()) - round_s()) / 2),
+        kept_(std::min(kSwitches * to_seconds(options.auction.switch_cost), round_s()) / rank_s_),
         auction_(options.auction),
         copies_({.most = options.copies, .switch_cost = options.auction.switch_cost}),
         debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongestS))},
@@ -120,6 +122,9 @@ class Fairlead : public Policy {
   void fields(Archive& archive) override;
 
  private:
+  // Two switches: another job takes the GPUs, and the job returns. The longest restart expected is as long: of gangs of
+  // more than 8 GPUs (Helios). 1 and 3 were measured (decision 0082).
+  static constexpr std::int64_t kSwitches = 2;
   static constexpr double kLongestS = 1e9;
   static constexpr double kRounding = 1e-9;  // dues are rounded
 
@@ -138,6 +143,8 @@ class Fairlead : public Policy {
   double mean_speed(const View& view, const Plan& plan, JobId job, std::uint32_t kind);
   double left_s(const View& view, const HadarBidder& bidder) const;
   double urgency(UserId user, double gang);
+  // Returns the value of a round in which a job keeps its gang, and saves a switch.
+  double keeping() const { return 1 + to_seconds(options_.auction.switch_cost) / round_s(); }
   double round_s() const { return to_seconds(options_.auction.round); }
   bool keeps_shares() const { return !std::isinf(options_.window_s); }
   bool starves(UserId user) const;
@@ -148,8 +155,8 @@ class Fairlead : public Policy {
   }
 
   const FairleadOptions options_;
-  const double rank_s_;   // the debt, in seconds of the due, that a whole rank outweighs
-  const double keeping_;  // the value of a round in which a job keeps its gang, and saves a switch
+  const double rank_s_;  // the debt, in seconds of the due, that a whole rank outweighs
+  const double kept_;    // the urgency that a job has more on its own GPUs than elsewhere
   HadarAuction auction_;
   EarlyFinishes early_finishes_;  // from the view and the plan alone, so it is not saved
   Copies copies_;
@@ -210,12 +217,16 @@ void Fairlead::forgive_restarts(const View& view, const Plan& plan) {
   changed_.update(
       view, plan, auction_.edited(), [&] { starting_.clear(); },
       [&](JobId job) { starting_.push_back(job); });
+  // Running jobs make way for a pinned job on other GPUs of their nodes, without an edit.
+  if (std::ranges::any_of(auction_.edited(), [&](JobId job) { return plan.is_pinned(job); }))
+    starting_.insert(starting_.end(), view.running.begin(), view.running.end());
+  const Duration forgiven_most = milliseconds(kSwitches * options_.auction.switch_cost.ms);
   std::ranges::sort(starting_);
   starting_.erase(std::unique(starting_.begin(), starting_.end()), starting_.end());
   std::erase_if(starting_, [&](JobId job) {
     if (view.jobs.state[job] != JobState::kRunning) return true;
     const Time began = view.jobs.run_since[job];
-    const Time ends = std::min(view.jobs.works_from[job], began + options_.auction.switch_cost);
+    const Time ends = std::min(view.jobs.works_from[job], began + forgiven_most);
     const Time since = std::max(debts_.since(), began);
     const Time until = std::min(ends, view.now);
     if (until > since && view.jobs.attained_settled[job].gpu_ms > 0) {
@@ -312,15 +323,17 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
   for (const EarlyFinishes::Row& row : ranking_) {
     HadarBidder& bidder = *row.bidder;
     const UserId user = view.jobs.user[bidder.job];
-    const auto weigh = [&] { return positive(row.value + urgency(user, row.gang)) / row.speed; };
-    const bool is_first = goes_first(view, row);
-    bidder.weight = weigh() + (is_first ? kFirst / row.speed : 0);
+    const auto weigh = [&] { return row.value + urgency(user, row.gang); };
+    const double first = goes_first(view, row) ? kFirst : 0;
+    const double weight = weigh();
+    bidder.weight = (positive(weight) + first) / row.speed;
+    bidder.kept_weight = (positive(weight + kept_) + first) / row.speed;
     if (options_.auction.resident) bidder.stays = all && !is_late(user);
     if (!all || !copies_.any()) continue;
     copies_.offer(bidder, 0, bidder.weight);
     // Copies beyond all GPUs would get none.
     for (std::uint32_t copy = 1; copy < bidder.copies && ahead_[user] < gpus; ++copy) {
-      copies_.offer(bidder, copy, weigh());
+      copies_.offer(bidder, copy, positive(weigh()) / row.speed);
     }
   }
 }
@@ -386,8 +399,10 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
   }
   std::ranges::sort(ranking_, std::greater<>(), [&](const EarlyFinishes::Row& row) {
     const HadarBidder& bidder = *row.bidder;
-    const double weight = bidder.weight * row.speed;
-    return std::pair(plan.has_gang(bidder.job) ? keeping_ * weight : weight, bidder.job);
+    const double weight = plan.has_gang(bidder.job)
+                              ? std::max(keeping() * bidder.weight, bidder.kept_weight)
+                              : bidder.weight;
+    return std::pair(weight * row.speed, bidder.job);
   });
   for (const EarlyFinishes::Row& row : ranking_) {
     HadarBidder& bidder = *row.bidder;
@@ -397,7 +412,7 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
     if (gpus <= quota_left_[group]) {
       quota_left_[group] -= gpus;
     } else {
-      bidder.weight = 0;
+      bidder.weight = bidder.kept_weight = 0;
     }
   }
 }
@@ -406,12 +421,12 @@ void Fairlead::fields(Archive& archive) {
   archive(auction_, debts_, durations_, notes_, starving_users_);
 }
 
-// In a round a job loses at most one switch: with four switches a fifth of its time on GPUs, with twelve a
-// thirteenth, and longer rounds save little more. With fewer rounds in a window, debts change so much in each
-// that users swap their GPUs every time.
+// In a round a job loses at most one switch: with twelve switches a thirteenth of its time on GPUs, and longer rounds save
+// little more. The debt that keeps a job on its GPUs is at most a round, so a round has the two switches of a swap. With fewer
+// rounds in a window, debts change so much in each that users swap their GPUs every time.
 Duration round_of(const PolicyOptions& options) {
   constexpr double kParts = 4;
-  constexpr double kFewest = 4;
+  constexpr double kFewest = 2;
   constexpr double kMost = 12;
   constexpr double kLeastS = 60;  // for the cost of deciding
   const Duration asked = options.duration("round_s");
@@ -434,7 +449,7 @@ constexpr OptionSpec kOptions[] = {
                 "decide; inf: only they decide. The default is chosen."),
     integer_option("round_s", "0", "seconds", 0, 86'400,
                    "Interval of decisions in which running jobs bid again; 0: a quarter of the "
-                   "window, from 4 to 12 times switch_s, at least 60."),
+                   "window, from 2 to 12 times switch_s, at least 60."),
     real_option(
         "patience_s", "inf", "seconds", 0, std::numeric_limits<double>::infinity(),
         "How long a user without GPUs that is due its smallest gang waits until a job of it "

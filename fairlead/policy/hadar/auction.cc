@@ -283,9 +283,11 @@ void HadarAuction::add_present(const View& view, const Plan& plan, Gang present,
                                const HadarBidder& bidder, HadarBid& bid) {
   // All copies that run pause if one changes.
   const double pausing = plan.has_gang(bid.job) ? copies_of(plan.gang(bid.job)) : 1;
+  const double gpus = view.jobs.gpus[bidder.job];  // the unit in which its work is counted
   bid.present_worth =
-      worth(view, bidder, rate,
-            pausing * to_seconds(options_.switch_cost) + saved_work_s(view, bidder, rate));
+      std::max(worth(view, bidder, rate,
+                     pausing * to_seconds(options_.switch_cost) + saved_work_s(view, bidder, rate)),
+               bidder.kept_weight * gpus * rate);
   const std::size_t first = present_.slices.size();
   for (Slice slice : present) present_.slices.push_back({slice.node, slice.gpus});
   bid.present = Gang(present_.slices).subspan(first);

@@ -9,9 +9,10 @@
 // most of a round, many times as long as it runs.
 //
 // The worth of a gang: its job's weight x GPUs x rate, plus the saved switch if the job already has
-// it. Weights are the policy's; progress counts within a round. A move to a faster place on the
-// same GPU type is paid over all the remaining time there. The reason: places, unlike types, are
-// not divided again in each round.
+// it. Weights are the policy's; progress counts within a round. A policy may give a second weight for
+// the gang that a job already has: the larger worth counts. A move to a faster place on the same GPU
+// type is paid over all the remaining time there. The reason: places, unlike types, are not divided
+// again in each round.
 //
 // Copies: a job that trains as several copies (HadarE) bids for each. Every copy after the first is
 // on one node, and no two are on the same.
@@ -50,6 +51,7 @@ struct HadarBidder {
   std::uint32_t kind = 0;  // JobKinds::row() of the job
   Duration remaining{};    // at speed 1
   double weight = 0;       // worth of progress at speed 1 of one GPU; 0: it gets no GPUs
+  double kept_weight = 0;  // the same on the GPUs that it has or had last, if larger
   std::uint32_t gpus = 0;  // size of the gang that it bids for: its request, or set by the policy
   bool stays = false;      // a resident that bids among its own types only for its own GPUs
   // The copy of the job to bid for, and the number of copies allowed; its present copies count from

@@ -212,17 +212,23 @@ def described():
 
 
 def forecast():
-    """`fairlead when` and `whatif` simulate the present policy on the present Jobs, with their declared times."""
+    """`fairlead when` and `whatif` simulate the present policy on the present Jobs and on a manifest, with their declared times."""
     first = Ask("first", "ann", 2, 8, 36000.0, "GRU", time_s=600)
     second = Ask("second", "bob", 2, 8, 600.0, "GRU", time_s=60)
     with Bed("2xV100:8", SETTINGS, FACTOR) as bed:
         port = free_ports(1)[0]
         bed.fairlead("fifo:skip=true", port=port)
-        for ask in (first, second):
-            submit(bed, [ask])
-            until(lambda: bed.nodes_of(first), 30, "the first runs")
-        when = lambda ask: json.loads(bed.client("when", f"{ask.user}/{ask.name}", "--http", f"127.0.0.1:{port}", "--json"))
-        running, waiting = when(first), when(second)
+        when = lambda *what: json.loads(bed.client("when", *what, "--http", f"127.0.0.1:{port}", "--json"))
+        submit(bed, [first])
+        until(lambda: bed.nodes_of(first), 30, "the first runs")
+        bed.name_space(second.user)
+        file = bed.plane.dir / "second.json"
+        file.write_text(json.dumps(second.manifest() | {"metadata": second.manifest()["metadata"] | {"namespace": "bob"}}))
+        planned = when("-f", file)
+        assert bed.api.ask("GET", "/apis/batch/v1/namespaces/bob/jobs/second")[0] == 404, "a forecast creates nothing"
+        submit(bed, [second])
+        running, waiting = when("ann/first"), when("bob/second")
+        assert planned["name"] == "bob/second" and abs(planned["start_s"] - waiting["start_s"]) < 60, (planned, waiting)
         assert running["name"] == "ann/first" and running["start_s"] == 0, running
         assert 0 < running["end_s"] <= 700 and abs(waiting["start_s"] - running["end_s"]) < 60, (running, waiting)
         assert 60 <= waiting["end_s"] - waiting["start_s"] < 180, waiting
