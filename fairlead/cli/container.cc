@@ -198,8 +198,8 @@ Result<ContainerPlace> own_place() {
   return place;
 }
 
-// Moves this process to another group for devices under cgroup v1. runc limits the devices of root's container to those that
-// it gets, and cannot do this below the job's group, which denies some.
+// Moves this process to another group for devices under cgroup v1. runc permits a container of root only its own devices.
+// The kernel refuses this below the job's group, which denies some.
 void leave_devices_group() {
   const Words groups = cgroup_parents("devices");
   if (groups.empty()) return;

@@ -34,7 +34,7 @@ struct ContainerPlace {
   bool has_terminal = false;
 };
 
-// Returns the path of a program in the folders of a PATH. Error: names the package to install.
+// Returns the path of podman. `path`: folders, as in PATH. Error: names the packages to install.
 Result<std::string> find_podman(std::string_view path);
 
 // Returns the devices of GPUs that a container gets, as values of podman's --device. `root`: "/", except in tests. `cuda`
