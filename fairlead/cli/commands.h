@@ -53,6 +53,8 @@ Command add_submit(CLI::App& root, const std::vector<std::string>& words);
 Command add_tracker(CLI::App& root, const std::vector<std::string>& words);
 // A copy whose tracker is on another machine.
 Command add_copy(CLI::App& root, const std::vector<std::string>& words);
+// The container of a job, whose command it wraps.
+Command add_container(CLI::App& root, const std::vector<std::string>& words);
 Command add_ps(CLI::App& root);
 Command add_top(CLI::App& root);
 Command add_page(CLI::App& root);

@@ -52,7 +52,8 @@ std::vector<Command> add_commands(CLI::App& root, const std::vector<std::string>
                                    add_when(root, words),
                                    add_whatif(root),
                                    add_tracker(root, words),
-                                   add_copy(root, words)};
+                                   add_copy(root, words),
+                                   add_container(root, words)};
   for (Command& command : add_job_actions(root)) commands.push_back(std::move(command));
   for (Command& command : add_users_and_gpus(root)) commands.push_back(std::move(command));
   for (Command& command : add_reservations(root)) commands.push_back(std::move(command));
@@ -132,7 +133,8 @@ std::optional<Error> misspelt_flag(const CLI::App& root, int argc, char** argv) 
 
 // Takes the words after -- from the command line of commands that take a command.
 std::vector<std::string> words_of(int& argc, char** argv) {
-  constexpr std::string_view kCommands[] = {"run", "submit", "when", "tracker", "copy"};
+  constexpr std::string_view kCommands[] = {"run",     "submit", "when",
+                                            "tracker", "copy",   "container"};
   if (argc < 2 || std::ranges::find(kCommands, argv[1]) == std::end(kCommands)) return {};
   char** const mark = std::find(argv + 2, argv + argc, std::string_view("--"));
   std::vector<std::string> words;

@@ -3,6 +3,7 @@
 #include "fairlead/base/parse.h"
 #include "fairlead/base/printable.h"
 #include "fairlead/cli/commands.h"
+#include "fairlead/cli/container.h"
 #include "fairlead/cli/daemon.h"
 #include "fairlead/cli/follow.h"
 #include "fairlead/cli/live_text.h"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <sys/stat.h>
@@ -38,6 +40,7 @@ struct Flags {
   std::int64_t retries = 0;
   std::vector<std::string> types;
   std::string copies, moves, gpu_mem, mem, cpus;
+  ContainerAsk container{};
   std::vector<std::string> after, after_ok;
   TaskFlags tasks{};  // `submit` alone
   std::int64_t round_steps = 0;
@@ -63,6 +66,20 @@ void add_resource_flags(CLI::App& app, Flags& flags) {
                  "processors that it may use at once, like 4 or 0.5 (default: all, in proportion "
                  "to its GPUs while they are busy; 1 without GPUs)")
       ->type_name("N");
+}
+
+void add_container_flags(CLI::App& app, ContainerAsk& container) {
+  app.add_option("--container", container.image,
+                 "run the command in a container of this image, by podman")
+      ->type_name("IMAGE");
+  app.add_option("--container-option", container.options,
+                 "option of `podman run`, as in --container-option=--volume=/data:/data; may be "
+                 "repeated")
+      ->needs("--container")
+      ->type_name("OPTION")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void add_flags(CLI::App& app, Flags& flags) {
@@ -101,6 +118,7 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->check(at_least(0))
       ->type_name("N");
   add_resource_flags(app, flags);
+  add_container_flags(app, flags.container);
   app.add_option("--processes", flags.processes,
                  "copies of the command, each with a RANK of its own (default: 1)")
       ->check(at_least(1))
@@ -185,17 +203,38 @@ Result<std::int64_t> copies_of(const Flags& flags) {
   return input_error("--copies is max, or a number from 1: {}", flags.copies);
 }
 
-// Returns the command with its tracker before it.
-Result<std::vector<std::string>> with_tracker(const Flags& flags,
-                                              const std::vector<std::string>& command) {
+Result<std::string> own_program() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return run_error("/proc/self/exe: {}", error.message());
-  std::vector<std::string> words = {program.string(), "tracker"};
+  return program.string();
+}
+
+// Returns the command with its tracker before it.
+Result<std::vector<std::string>> with_tracker(const Flags& flags,
+                                              const std::vector<std::string>& command) {
+  FL_TRY_ASSIGN(program, own_program());
+  std::vector<std::string> words = {std::move(program), "tracker"};
   if (flags.round_steps > 0) words.push_back(fmt::format("--round-steps={}", flags.round_steps));
   if (flags.is_plain) words.emplace_back("--plain");
   words.emplace_back("--");
   words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+// Returns the command with the one that starts its container before it. Error: this machine has no podman.
+Result<std::vector<std::string>> with_container(const ContainerAsk& container,
+                                                const std::vector<std::string>& command) {
+  const char* const path = std::getenv("PATH");
+  FL_TRY(find_podman(path == nullptr ? "" : path));
+  FL_TRY_ASSIGN(program, own_program());
+  std::vector<std::string> words = {std::move(program), "container"};
+  for (const std::string& option : container.options) words.push_back("--option=" + option);
+  words.push_back(container.image);
+  words.emplace_back("--");
+  words.insert(words.end(), command.begin(), command.end());
+  const auto bad = std::ranges::find_if_not(words, is_utf8);
+  if (bad != words.end()) return input_error("--container: not UTF-8: {}", *bad);
   return words;
 }
 
@@ -268,10 +307,21 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   FL_TRY_ASSIGN(copies, copies_of(flags));
   if (copies != 1 && flags.has_terminal)
     return input_error("--copies and --tty exclude each other");
+  if (!flags.copies.empty() && !flags.container.image.empty())
+    return input_error("--copies and --container exclude each other");
+  if (flags.processes != 1 && !flags.container.image.empty())
+    return input_error(
+        "--processes would start as many containers: start the processes in one, as in "
+        "`--container {} -- torchrun --nproc-per-node {} train.py`",
+        flags.container.image, flags.processes);
   std::vector<std::string> words = command;
   if (!flags.copies.empty()) {
     FL_TRY_ASSIGN(tracked, with_tracker(flags, command));
     words = std::move(tracked);
+  }
+  if (!flags.container.image.empty()) {
+    FL_TRY_ASSIGN(contained, with_container(flags.container, command));
+    words = std::move(contained);
   }
   const mode_t mask = ::umask(0);
   ::umask(mask);

@@ -57,19 +57,6 @@ std::vector<std::string> mounts(std::string_view controller) {
   return found;
 }
 
-// Returns this process's own group as a path below the mount; "" for the root.
-std::string own_group(std::string_view controller) {
-  std::istringstream lines(shim::read_file("/proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t list = std::min(line.find(':'), line.size() - 1) + 1;
-    const std::size_t path = std::min(line.find(':', list), line.size() - 1) + 1;
-    const std::string_view controllers = std::string_view(line).substr(list, path - list - 1);
-    const bool is_it = controller.empty() ? controllers.empty() : has_item(controllers, controller);
-    if (is_it) return line.substr(path) == "/" ? std::string() : line.substr(path);
-  }
-  return {};
-}
-
 // Returns true if the kernel is recent enough (5.14) and processes may be moved from `parent` into `group`.
 bool is_usable(const std::string& parent, const std::string& group) {
   std::error_code failed;
@@ -95,8 +82,20 @@ bool pass_on_controllers(const std::string& parent, const std::string& group) {
 
 }  // namespace
 
+std::string own_cgroup(std::string_view controller) {
+  std::istringstream lines(shim::read_file("/proc/self/cgroup").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t list = std::min(line.find(':'), line.size() - 1) + 1;
+    const std::size_t path = std::min(line.find(':', list), line.size() - 1) + 1;
+    const std::string_view controllers = std::string_view(line).substr(list, path - list - 1);
+    const bool is_it = controller.empty() ? controllers.empty() : has_item(controllers, controller);
+    if (is_it) return line.substr(path) == "/" ? std::string() : line.substr(path);
+  }
+  return {};
+}
+
 std::vector<std::string> cgroup_parents(std::string_view controller) {
-  const std::string own = own_group(controller);
+  const std::string own = own_cgroup(controller);
   std::vector<std::string> parents;
   for (const std::string& mount : mounts(controller)) {
     if (!own.empty()) parents.push_back(mount + own);

@@ -11,6 +11,10 @@
 
 namespace fairlead {
 
+// Returns this process's own group as a path below the mount; empty: the root, or there is no such hierarchy. `controller`:
+// as of cgroup_parents().
+std::string own_cgroup(std::string_view controller);
+
 // Returns the groups below which a daemon may have its own, the best first: this process's group, which systemd delegates,
 // and the root. `controller`: of a hierarchy of cgroup v1, for example "memory"; empty: cgroup v2.
 std::vector<std::string> cgroup_parents(std::string_view controller);

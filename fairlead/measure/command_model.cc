@@ -12,11 +12,15 @@
 namespace fairlead {
 namespace {
 
+// Returns whether the command is a wrapper of Fairlead's, whose own command follows --.
+bool is_wrapper(std::span<const std::string> command) {
+  return command.size() > 1 && (command[1] == "tracker" || command[1] == "container");
+}
+
 // Returns the words of a command. A shell's command line, as in `bash -c "python train.py"`, is split into its words.
 std::vector<std::string> words_of(std::span<const std::string> command) {
   const auto dashes = std::ranges::find(command, "--");
-  if (command.size() > 1 && command[1] == "tracker" && command.end() - dashes > 1)
-    command = {dashes + 1, command.end()};
+  if (is_wrapper(command) && command.end() - dashes > 1) command = {dashes + 1, command.end()};
   std::vector<std::string> words = {command.front()};
   for (const std::string& argument : command.subspan(1)) {
     std::istringstream parts(argument);

@@ -9,7 +9,7 @@
 namespace fairlead {
 
 // Returns the name of the script, or else of the program: "train.py" for "python ./train.py --lr 3", also behind a
-// tracker. Not empty. REQUIRES: the command is not empty, and neither is its first word.
+// tracker or in a container. Not empty. REQUIRES: the command is not empty, and neither is its first word.
 std::string program_of(std::span<const std::string> command);
 
 // Returns program_of(), and a hash of the words after it that are neither numbers nor paths: "train.py#3fa2c1". Without

@@ -19,6 +19,8 @@ TEST(CommandModel, IsTheScriptOrProgramIfNoOtherWordIsLeft) {
   EXPECT_EQ(model({"bash", "-c", "cd /data; python train.py 3"}), "train.py");
   EXPECT_EQ(model({"/usr/bin/fairlead", "tracker", "--plain", "--", "python", "train.py"}),
             "train.py");
+  EXPECT_EQ(model({"/usr/bin/fairlead", "container", "pytorch", "--", "python", "train.py"}),
+            "train.py");
 }
 
 TEST(CommandModel, IsEqualForTheRunsOfASweep) {

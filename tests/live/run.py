@@ -16,7 +16,7 @@ import unittest
 from harness import HERE, Figures, Settings
 
 MODULES = ("kills", "copies", "stubborn", "disk", "load", "users", "shares", "moves", "trading", "quota", "growth", "sessions", "page", "gpus",
-           "calendar_steps", "measuring", "limits", "reserving", "real_gpu")
+           "calendar_steps", "measuring", "limits", "reserving", "containers", "real_gpu")
 
 
 def main():
