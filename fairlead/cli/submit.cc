@@ -222,9 +222,17 @@ Result<std::vector<std::string>> with_tracker(const Flags& flags,
   return words;
 }
 
-// Returns the command with the one that starts its container before it. Error: this machine has no podman.
-Result<std::vector<std::string>> with_container(const ContainerAsk& container,
+// Returns the command with the one that starts its container before it. Errors: this machine has no podman; a container
+// does not go with the other flags.
+Result<std::vector<std::string>> with_container(const Flags& flags,
                                                 const std::vector<std::string>& command) {
+  const ContainerAsk& container = flags.container;
+  if (!flags.copies.empty()) return input_error("--copies and --container exclude each other");
+  if (flags.processes != 1)
+    return input_error(
+        "--processes would start as many containers: start the processes in one, as in "
+        "`--container {} -- torchrun --nproc-per-node {} train.py`",
+        container.image, flags.processes);
   const char* const path = std::getenv("PATH");
   FL_TRY(find_podman(path == nullptr ? "" : path));
   FL_TRY_ASSIGN(program, own_program());
@@ -236,6 +244,14 @@ Result<std::vector<std::string>> with_container(const ContainerAsk& container,
   const auto bad = std::ranges::find_if_not(words, is_utf8);
   if (bad != words.end()) return input_error("--container: not UTF-8: {}", *bad);
   return words;
+}
+
+// Returns the words that the daemon starts.
+Result<std::vector<std::string>> words_of(const Flags& flags,
+                                          const std::vector<std::string>& command) {
+  if (!flags.container.image.empty()) return with_container(flags, command);
+  if (!flags.copies.empty()) return with_tracker(flags, command);
+  return command;
 }
 
 Status put_spans(const Flags& flags, json& request) {
@@ -307,22 +323,7 @@ Result<json> request_of(const CLI::App& app, const Flags& flags,
   FL_TRY_ASSIGN(copies, copies_of(flags));
   if (copies != 1 && flags.has_terminal)
     return input_error("--copies and --tty exclude each other");
-  if (!flags.copies.empty() && !flags.container.image.empty())
-    return input_error("--copies and --container exclude each other");
-  if (flags.processes != 1 && !flags.container.image.empty())
-    return input_error(
-        "--processes would start as many containers: start the processes in one, as in "
-        "`--container {} -- torchrun --nproc-per-node {} train.py`",
-        flags.container.image, flags.processes);
-  std::vector<std::string> words = command;
-  if (!flags.copies.empty()) {
-    FL_TRY_ASSIGN(tracked, with_tracker(flags, command));
-    words = std::move(tracked);
-  }
-  if (!flags.container.image.empty()) {
-    FL_TRY_ASSIGN(contained, with_container(flags.container, command));
-    words = std::move(contained);
-  }
+  FL_TRY_ASSIGN(words, words_of(flags, command));
   const mode_t mask = ::umask(0);
   ::umask(mask);
   json request = {{"name", flags.name},       {"model", flags.model},
