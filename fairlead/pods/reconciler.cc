@@ -50,6 +50,12 @@ bool may_wait_for_preemption(const PodGang& gang, const Assignment& wish) {
   return gang.owner().preempts && !gang.owner().is_held && !is_turn_over;
 }
 
+// Notes whether the gang waits for quota, and until when it waited.
+void note_wait(Assignment& wish, const PodGang& gang, const ClusterView& cluster, Time now) {
+  const bool waits = !wish.is_started && awaits_quota(gang, cluster);
+  if (std::exchange(wish.waits, waits) || waits) wish.waited = now;
+}
+
 // Returns when the start of the run has failed, unless the gang runs.
 Time start_due(const Assignment& wish) { return std::max(wish.start, wish.waited) + kStartLimit; }
 
@@ -375,8 +381,7 @@ void Reconciler::give_up(Look& look, EventKind kind, std::string reason) const {
 
 void Reconciler::settle_run(Look& look) {
   Assignment& wish = look.wish;
-  const bool waits = !wish.is_started && awaits_quota(look.gang(), cluster_);
-  if (std::exchange(wish.waits, waits) || waits) wish.waited = look.now;
+  note_wait(wish, look.gang(), cluster_, look.now);
   if (!wish.is_clear && look.now < start_due(wish)) {
     // Its earlier pods go first, unless the gang rests at the place where it runs next.
     if (turns_.runs_in_place(look.gang(), wish.where)) {
