@@ -46,8 +46,7 @@ struct Copy {
   bool has_supposed_speed = false;   // its order is by Tracker::supposed_
   // State of this round.
   std::uint64_t asked = 0;
-  bool is_awaited =
-      false;  // it has started, or has an order, since `began_s`, and has not answered
+  bool is_awaited = false;  // it starts, or has an order, since `began_s`, and no answer came
   std::optional<std::uint64_t> made{};
   double began_s = 0, took_s = 0;
   std::vector<float> parameters{};

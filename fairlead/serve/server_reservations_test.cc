@@ -321,7 +321,7 @@ TEST(ServerReservations, KeepOthersAwayUnderEveryPolicy) {
 }
 
 // Jobs are frozen on the GPUs where they first ran, so jobs of others may be on all GPUs that the holder's can use.
-TEST(ServerReservations, AreForTheHolderWhoeverCameFirst) {
+TEST(ServerReservations, AreForTheHolderInEachOrderOfArrival) {
   for (const std::string_view policy :
        {kLocalPolicy, std::string_view("fairlead"), std::string_view("hadar"),
         std::string_view("dally"), std::string_view("gandiva-fair")}) {

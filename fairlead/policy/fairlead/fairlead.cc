@@ -7,10 +7,10 @@
 //   weight = value + 2 (debt + kept + (due - ahead - gang / 2) x round) / (due x (window - round))
 //
 //   value   the value of a step for early finishes, in fractions of the largest (hadar/early_finishes.h).
-//           Unknown work is estimated from the gang and from the durations of ended jobs (durations.h)
-//   debt    GPU-seconds that its user is behind (debts.h)
-//   kept    due x two switches, on the GPUs that the job has or had last; elsewhere 0. So users that are about equally far
-//           behind do not swap GPUs. A restart costs all users, however far ahead the job's own is
+//           Unknown work is estimated from the gang and from the durations of ended jobs (durations.h).
+//   debt    GPU-seconds that its user is behind (debts.h).
+//   kept    due x two switches, at most a round, on the GPUs that the job has or had last; elsewhere 0. A restart costs
+//           all users. So users that are about equally far behind do not swap GPUs.
 //   due     GPUs that its user is due
 //   ahead   GPUs of its user's jobs that have less work left, so that a user does not get its due of
 //           a whole window at once
@@ -106,7 +106,7 @@ class Fairlead : public Policy {
   explicit Fairlead(const FairleadOptions& options)
       : options_(options),
         rank_s_((std::max(options.window_s, 2 * round_s()) - round_s()) / 2),
-        kept_(std::min(kSwitches * to_seconds(options.auction.switch_cost), round_s()) / rank_s_),
+        keeping_(1 + to_seconds(options.auction.switch_cost) / round_s()),
         auction_(options.auction),
         copies_({.most = options.copies, .switch_cost = options.auction.switch_cost}),
         debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongestS))},
@@ -143,8 +143,10 @@ class Fairlead : public Policy {
   double mean_speed(const View& view, const Plan& plan, JobId job, std::uint32_t kind);
   double left_s(const View& view, const HadarBidder& bidder) const;
   double urgency(UserId user, double gang);
-  // Returns the value of a round in which a job keeps its gang, and saves a switch.
-  double keeping() const { return 1 + to_seconds(options_.auction.switch_cost) / round_s(); }
+  // Returns the urgency that a job has more on its own GPUs than elsewhere.
+  double kept() const {
+    return std::min(kSwitches * to_seconds(options_.auction.switch_cost), round_s()) / rank_s_;
+  }
   double round_s() const { return to_seconds(options_.auction.round); }
   bool keeps_shares() const { return !std::isinf(options_.window_s); }
   bool starves(UserId user) const;
@@ -155,8 +157,8 @@ class Fairlead : public Policy {
   }
 
   const FairleadOptions options_;
-  const double rank_s_;  // the debt, in seconds of the due, that a whole rank outweighs
-  const double kept_;    // the urgency that a job has more on its own GPUs than elsewhere
+  const double rank_s_;   // the debt, in seconds of the due, that a whole rank outweighs
+  const double keeping_;  // the value of a round in which a job keeps its gang, and saves a switch
   HadarAuction auction_;
   EarlyFinishes early_finishes_;  // from the view and the plan alone, so it is not saved
   Copies copies_;
@@ -327,7 +329,7 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
     const double first = goes_first(view, row) ? kFirst : 0;
     const double weight = weigh();
     bidder.weight = (positive(weight) + first) / row.speed;
-    bidder.kept_weight = (positive(weight + kept_) + first) / row.speed;
+    bidder.kept_weight = (positive(weight + kept()) + first) / row.speed;
     if (options_.auction.resident) bidder.stays = all && !is_late(user);
     if (!all || !copies_.any()) continue;
     copies_.offer(bidder, 0, bidder.weight);
@@ -400,7 +402,7 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
   std::ranges::sort(ranking_, std::greater<>(), [&](const EarlyFinishes::Row& row) {
     const HadarBidder& bidder = *row.bidder;
     const double weight = plan.has_gang(bidder.job)
-                              ? std::max(keeping() * bidder.weight, bidder.kept_weight)
+                              ? std::max(keeping_ * bidder.weight, bidder.kept_weight)
                               : bidder.weight;
     return std::pair(weight * row.speed, bidder.job);
   });
