@@ -25,7 +25,7 @@ std::optional<GangInPlace> place_of(const PodGang& gang, const std::map<std::str
   for (const GangPlace& place : found.where) {
     const auto row = rows.find(place.node);
     if (row == rows.end()) return std::nullopt;
-    const std::uint32_t gpus = place.pods * owner.pod_gpus;
+    const std::uint32_t gpus = place.tasks * owner.task_gpus;
     if (static_cast<std::uint32_t>(std::popcount(free[row->second])) < gpus) return std::nullopt;
     found.slices.push_back({row->second, static_cast<std::uint16_t>(gpus)});
   }

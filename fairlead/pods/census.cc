@@ -59,8 +59,8 @@ CensusGang gang_of(const Owner& owner, const Json& object) {
   CensusGang gang{.name_space = owner.name_space,
                   .name = owner.name,
                   .model = owner.model,
-                  .pods = owner.pods,
-                  .pod_gpus = owner.pod_gpus,
+                  .tasks = owner.tasks,
+                  .task_gpus = owner.task_gpus,
                   .needs = owner.needs,
                   .declared = owner.time,
                   .created_unix_ms = unix_ms_at(object, {"metadata", "creationTimestamp"}),
@@ -161,14 +161,14 @@ class Taker {
       gang.name_space = pod.name_space;
       gang.name = pod.name;
       gang.model = text_at(object, {"metadata", "annotations", kModelOf});
-      gang.pods = 0;  // this one is counted below
+      gang.tasks = 0;  // this one is counted below
       gang.created_unix_ms = unix_ms_at(object, {"metadata", "creationTimestamp"});
       gang.started_unix_ms = started;
       if (needs) gang.needs = *needs;
       gang.state = pod.state == Pod::State::kSucceeded ? State::kFinished : State::kFailed;
     }
-    ++gang.pods;
-    gang.pod_gpus = std::max(gang.pod_gpus, pod.gpus);
+    ++gang.tasks;
+    gang.task_gpus = std::max(gang.task_gpus, pod.gpus);
     if (started > 0) gang.started_unix_ms = std::min(gang.started_unix_ms, started);
     gang.ended_unix_ms = std::max(gang.ended_unix_ms, pod_ended_unix_ms(object));
     if (!pod.node.empty()) gang.node = pod.node;

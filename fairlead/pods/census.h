@@ -20,9 +20,9 @@ struct CensusGang {
   std::string name_space;
   std::string name;
   std::string model;
-  std::uint32_t pods = 1;
-  std::uint32_t pod_gpus = 1;
-  PodNeeds needs{};
+  std::uint32_t tasks = 1;  // each takes the GPUs of its largest pod
+  std::uint32_t task_gpus = 1;
+  PodNeeds needs{};     // needs that suffice for each task
   Duration declared{};  // run time expected by its user; 0: not given
   State state = State::kWaiting;
   std::int64_t created_unix_ms = 0;
@@ -30,7 +30,7 @@ struct CensusGang {
   std::int64_t ended_unix_ms = 0;    // if it has ended
   std::string node{};                // one of its pods' nodes, now or last; empty: not known
 
-  std::int64_t gpus() const { return std::int64_t{pods} * pod_gpus; }
+  std::int64_t gpus() const { return std::int64_t{tasks} * task_gpus; }
   bool is_here() const { return state == State::kWaiting || state == State::kRunning; }
 };
 

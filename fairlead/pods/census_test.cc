@@ -66,8 +66,8 @@ TEST_F(CensusTest, JobsThatRunWaitAndHaveEndedAreGangs) {
   const CensusGang& done = census.gangs[0];
   EXPECT_EQ(done.state, CensusGang::State::kFinished);
   EXPECT_EQ(done.model, "resnet50");
-  EXPECT_EQ(done.pods, 2U);
-  EXPECT_EQ(done.pod_gpus, 2U);
+  EXPECT_EQ(done.tasks, 2U);
+  EXPECT_EQ(done.task_gpus, 2U);
   EXPECT_EQ(done.node, "n1");
   EXPECT_NEAR(static_cast<double>(done.ended_unix_ms - done.started_unix_ms), 100e3, 5e3)
       << "from when its pods ran, not from when they began to wait";
@@ -137,8 +137,8 @@ TEST(PlannedGang, AnOwnerThatIsNotSubmittedIsAGangThatWaits) {
   ASSERT_TRUE(gang) << gang.error().message;
   EXPECT_EQ(gang->name_space, "lab");
   EXPECT_EQ(gang->name, "train");
-  EXPECT_EQ(gang->pods, 2U);
-  EXPECT_EQ(gang->pod_gpus, 2U);
+  EXPECT_EQ(gang->tasks, 2U);
+  EXPECT_EQ(gang->task_gpus, 2U);
   EXPECT_EQ(gang->declared, seconds(60));
   EXPECT_EQ(gang->state, CensusGang::State::kWaiting);
 }

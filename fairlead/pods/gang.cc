@@ -1,5 +1,6 @@
 #include "fairlead/pods/gang.h"
 
+#include "fairlead/pods/gang_tasks.h"
 #include "fairlead/pods/seats.h"
 
 #include <fmt/format.h>
@@ -59,21 +60,21 @@ bool PodGang::runs_at(const std::vector<GangPlace>& where) const {
   if (owner_.is_suspended) return false;
   if (!trouble(where).empty()) return false;
   std::uint32_t room = 0;
-  for (const GangPlace& place : where) room += place.pods;
+  for (const GangPlace& place : where) room += place.tasks;
   std::uint32_t running = 0;
   for (const Pod* pod : members()) {
     if (pod->node.empty()) continue;
     if (pod->state != Pod::State::kRunning) return false;
     ++running;
   }
-  return running + succeeded() >= std::min(owner_.pods, room);
+  return running + succeeded() >= (room < owner_.tasks ? room : owner_.pods);
 }
 
 std::string PodGang::trouble(const std::vector<GangPlace>& where) const {
   std::map<std::string, std::uint32_t> room;
   std::map<std::string, std::uint64_t> gpus;
   for (const GangPlace& place : where) {
-    room[place.node] += place.pods;
+    room[place.node] += place.tasks * owner_.task_gpus;
     gpus[place.node] |= place.gpus;
   }
   for (const auto& [uid, pod] : pods_) {
@@ -82,8 +83,8 @@ std::string PodGang::trouble(const std::vector<GangPlace>& where) const {
       return fmt::format("pod {} failed{}{}", pod.name, pod.reason.empty() ? "" : ": ", pod.reason);
     }
     if (!pod.takes_gpus() || pod.is_leaving || owner_.is_of_kueue()) continue;
-    if (room[pod.node] == 0) return fmt::format("pod {} is on node {}", pod.name, pod.node);
-    --room[pod.node];
+    if (room[pod.node] < share(pod)) return fmt::format("pod {} is on node {}", pod.name, pod.node);
+    room[pod.node] -= share(pod);
     if (owner_.has_slots && (pod.mask == 0 || (pod.mask & ~gpus[pod.node]) != 0)) {
       return fmt::format("pod {} has GPUs {} of node {}", pod.name, gpus_text(pod.mask), pod.node);
     }
@@ -93,10 +94,13 @@ std::string PodGang::trouble(const std::vector<GangPlace>& where) const {
 
 std::vector<GangPlace> PodGang::found_at() const {
   std::map<std::string, GangPlace> on;
+  std::map<std::string, std::uint32_t> taken;
   const std::vector<const Pod*> here = members();
   for (const Pod* pod : here) {
     GangPlace& place = on.try_emplace(pod->node, GangPlace{pod->node, 0}).first->second;
-    ++place.pods;
+    std::uint32_t& gpus = taken[pod->node];
+    gpus += share(*pod);
+    place.tasks = (gpus + owner_.task_gpus - 1) / owner_.task_gpus;
     place.gpus |= pod->mask;
   }
   if (here.size() + succeeded() < owner_.pods || here.empty() || on.contains("")) return {};
@@ -118,43 +122,61 @@ std::vector<GangAct> PodGang::acts_to_run(const std::vector<GangPlace>& where, c
   if (owner_.is_of_kueue()) return {};  // Kueue does the rest
   const std::vector<const Pod*> here = members();
   if (here.size() + succeeded() < owner_.pods) return {};
-  std::map<std::string, std::uint32_t> room;
-  std::map<std::string, std::uint64_t> gpus;
-  for (const GangPlace& place : where) {
-    room[place.node] += place.pods;
-    gpus[place.node] |= place.gpus;
-  }
-  for (const Pod* pod : here) {
-    if (!pod->node.empty()) --room[pod->node];
-    gpus[pod->node] &= ~pod->mask;
-  }
+  std::map<std::string, std::uint32_t> room = room_left(where);
   // All or none: half a gang would block GPUs for nothing.
-  const bool all_fit = std::ranges::all_of(where, [&](const GangPlace& place) {
-    const std::uint32_t left = room[place.node];
-    return left == 0 || left > place.pods || fits(place.node, left * owner_.pod_gpus);
+  const bool all_fit = std::ranges::all_of(room, [&](const auto& entry) {
+    return entry.second == 0 || fits(entry.first, entry.second);
   });
   const bool any_gated = std::ranges::any_of(here, [](const Pod* pod) { return pod->is_gated; });
   if (!all_fit || any_gated) return {};
-  std::vector<const Pod*> left = here;
-  std::erase_if(left, [](const Pod* pod) { return !pod->node.empty(); });
-  std::vector<std::uint32_t> free;
-  free.reserve(where.size());
-  for (const GangPlace& place : where) {
-    const std::uint32_t count = room[place.node];
-    free.push_back(count > place.pods ? 0 : count);
-  }
-  const std::vector<std::size_t> at = seats(left.size(), free, [&](std::size_t i, std::size_t j) {
-    return suits(*left[i], where[j].node);
-  });
-  std::vector<GangAct> acts;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (at[i] == where.size()) break;
-    const std::string& node = where[at[i]].node;
-    const std::uint64_t its = lowest_gpus(gpus[node], owner_.pod_gpus);
-    gpus[node] &= ~its;
-    acts.push_back({.kind = GangAct::Kind::kBind, .pod = left[i]->uid, .node = node, .gpus = its});
-  }
+  std::vector<GangAct> acts = bindings(where, std::move(room), suits);
   add_riders(where, fits, acts);
+  return acts;
+}
+
+std::uint32_t PodGang::share(const Pod& pod) const {
+  return share_of_task(pod.gpus, owner_.task_gpus);
+}
+
+std::map<std::string, std::uint32_t> PodGang::room_left(const std::vector<GangPlace>& where) const {
+  std::map<std::string, std::uint32_t> room;
+  for (const GangPlace& place : where) room[place.node] += place.tasks * owner_.task_gpus;
+  for (const Pod* pod : members()) {
+    const auto left = room.find(pod->node);
+    if (left != room.end()) left->second -= std::min(left->second, share(*pod));
+  }
+  return room;
+}
+
+std::vector<GangAct> PodGang::bindings(const std::vector<GangPlace>& where,
+                                       std::map<std::string, std::uint32_t> room,
+                                       const Suits& suits) const {
+  std::map<std::string, std::uint64_t> gpus;
+  for (const GangPlace& place : where) gpus[place.node] |= place.gpus;
+  // Each share divides the larger ones, so the room that large pods leave has a place for each small one.
+  std::map<std::uint32_t, std::vector<const Pod*>, std::greater<>> by_share;
+  for (const Pod* pod : members()) {
+    if (pod->node.empty()) by_share[share(*pod)].push_back(pod);
+    gpus[pod->node] &= ~pod->mask;
+  }
+  std::vector<GangAct> acts;
+  for (const auto& [share, left] : by_share) {
+    std::vector<std::uint32_t> free;
+    free.reserve(where.size());
+    for (const GangPlace& place : where) free.push_back(room[place.node] / share);
+    const std::vector<std::size_t> at = seats(left.size(), free, [&](std::size_t i, std::size_t j) {
+      return suits(*left[i], where[j].node);
+    });
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (at[i] == where.size()) break;
+      const std::string& node = where[at[i]].node;
+      room[node] -= share;
+      const std::uint64_t its = lowest_gpus(gpus[node], left[i]->gpus);
+      gpus[node] &= ~its;
+      acts.push_back(
+          {.kind = GangAct::Kind::kBind, .pod = left[i]->uid, .node = node, .gpus = its});
+    }
+  }
   return acts;
 }
 

@@ -22,10 +22,10 @@
 
 namespace fairlead {
 
-// The number of the gang's pods on one node.
+// The number of the gang's tasks on one node.
 struct GangPlace {
   std::string node;
-  std::uint32_t pods = 1;
+  std::uint32_t tasks = 1;
   std::uint64_t gpus = 0;  // with slots, a bit mask of the node's GPUs; else 0
   friend bool operator==(const GangPlace&, const GangPlace&) = default;
 };
@@ -93,6 +93,14 @@ class PodGang {
   bool is_whole() const { return missing() == 0; }
 
  private:
+  // Returns the GPUs of a task that a pod with GPUs takes.
+  std::uint32_t share(const Pod& pod) const;
+  // Returns the GPUs that bound pods leave of the places, by node.
+  std::map<std::string, std::uint32_t> room_left(const std::vector<GangPlace>& where) const;
+  // Binds the pods without a node to places with that room; larger pods first.
+  std::vector<GangAct> bindings(const std::vector<GangPlace>& where,
+                                std::map<std::string, std::uint32_t> room,
+                                const Suits& suits) const;
   // Returns the same as members() for pods without GPUs.
   std::vector<const Pod*> riders() const;
   // Returns the number of the last gang's pods that have succeeded and are not created again.

@@ -162,8 +162,11 @@ void GangBook::form(const std::string& key, const Pod* gone, Time now) {
   entry.absent = Time::never();
   // The needs and the number of pods are known once all are there.
   if (!owner->is_complete()) {
-    owner->pods = entry.gang.owner().pods;
-    owner->needs = entry.gang.owner().needs;
+    const Owner& known = entry.gang.owner();
+    owner->pods = known.pods;
+    owner->tasks = known.tasks;
+    owner->task_gpus = known.task_gpus;
+    owner->needs = known.needs;
   }
   const PodNeeds* const told = entry.job.is_none() ? nullptr : &entry.gang.owner().needs;
   engine_cluster_.look_at(owner->needs, told, now);

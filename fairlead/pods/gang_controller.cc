@@ -132,8 +132,8 @@ void GangController::adopt(JobId job, const std::string& key) {
     return reports_.add({.kind = EventKind::kCancelled, .job = job});
   }
   observed_.gangs().adopt(key, job);
-  Assignment wish{.pods = jobs.gpus_max[job] / jobs.task_gpus[job],
-                  .pod_gpus = jobs.task_gpus[job],
+  Assignment wish{.tasks = jobs.gpus_max[job] / jobs.task_gpus[job],
+                  .task_gpus = jobs.task_gpus[job],
                   .run = jobs.run[job],
                   .ended = jobs.run[job]};
   // The gang may have had other requirements when it was announced.
@@ -146,7 +146,7 @@ void GangController::adopt(JobId job, const std::string& key) {
     wish.is_started = !jobs.is_starting(job);
     wish.start = door_.now();
     wish.where = reconciler_.places_of(key, jobs.last_gang(job),
-                                       jobs.gangs.gpu_masks(jobs.last[job]), wish.pod_gpus);
+                                       jobs.gangs.gpu_masks(jobs.last[job]), wish.task_gpus);
   }
   reconciler_.adopt(key, std::move(wish));
   limit(key);
@@ -392,7 +392,7 @@ JobSpec GangController::spec_of(const std::string& key, UserId user, const Clust
   const Owner& owner = entry.gang.owner();
   reconciler_.announce(key);
   limit(key);
-  const std::uint32_t gpus = owner.pods * owner.pod_gpus;
+  const std::uint32_t gpus = owner.tasks * owner.task_gpus;
   return {.job = entry.job,
           .user = user,
           .name = reports_.keep(fmt::format("{}/{}", owner.name_space, owner.name)),
@@ -400,7 +400,7 @@ JobSpec GangController::spec_of(const std::string& key, UserId user, const Clust
           .gpus = gpus,
           .gpus_min = gpus,
           .gpus_max = gpus,
-          .task_gpus = owner.pod_gpus,
+          .task_gpus = owner.task_gpus,
           .closeness = closeness_of(owner, engine_cluster_.levels()),
           .extras = kSubmittedExtras,
           .types = types_named(engine_cluster_.kinds_for(owner.needs), cluster),

@@ -139,7 +139,7 @@ std::vector<OrderedJob> GangOrder::ordered(const User& user, const Tables& table
     const Owner& owner = entry.gang.owner();
     jobs.push_back({.job = job,
                     .priority = seen.priority.value,
-                    .gpus = owner.pods * owner.pod_gpus,
+                    .gpus = owner.tasks * owner.task_gpus,
                     .state = state,
                     .preempts = seen.priority.preempts});
   }

@@ -17,7 +17,7 @@ std::vector<Event> GangSpeeds::news(const PodGang& gang, JobId job, RunId run) {
   const PodProgress* const progress = progress_of(gang);
   if (progress == nullptr) return {};
   const Owner& owner = gang.owner();
-  const double per_gpu = progress->unit_per_s / (double{1} * owner.pods * owner.pod_gpus);
+  const double per_gpu = progress->unit_per_s / (double{1} * owner.tasks * owner.task_gpus);
   const ModelUnit key{owner.name_space, owner.model, progress->progress.unit};
   const double reference = references_.try_emplace(key, per_gpu).first->second;
   const double speed = plausible(per_gpu / reference);

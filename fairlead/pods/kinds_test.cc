@@ -32,7 +32,7 @@ TEST(Kinds, AJobSetHasThePodsOfAllJobsThatAskForGpus) {
   const Result<Owner> owner = parse_owner(kind, object);
   ASSERT_TRUE(owner.has_value()) << owner.error().message;
   EXPECT_EQ(owner->pods, 6U);
-  EXPECT_EQ(owner->pod_gpus, 4U);
+  EXPECT_EQ(owner->task_gpus, 4U);
   object["spec"]["startupPolicy"] = {{"startupPolicyOrder", "InOrder"}};
   EXPECT_EQ(parse_owner(kind, object).error().message,
             "its pods wait for each other, so that they never run together");
@@ -59,7 +59,7 @@ TEST(Kinds, TheJobsOfKubeflowHaveThePodsOfAllRoles) {
     const Result<Owner> owner = parse_owner(*of, object);
     ASSERT_TRUE(owner.has_value()) << owner.error().message;
     EXPECT_EQ(owner->pods, 4U);
-    EXPECT_EQ(owner->pod_gpus, 2U);
+    EXPECT_EQ(owner->task_gpus, 2U);
     EXPECT_TRUE(owner->is_suspended);
   }
 }

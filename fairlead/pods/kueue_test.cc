@@ -113,7 +113,7 @@ TEST_F(KueueTest, AWorkloadIsAGangOfItsGpusWithTheNameOfItsJob) {
   EXPECT_EQ(owner.name, "train");
   EXPECT_EQ(owner.path_name(), "job-train-1a2b3");
   EXPECT_EQ(owner.pods, 12U);
-  EXPECT_EQ(owner.pod_gpus, 1U);
+  EXPECT_EQ(owner.task_gpus, 1U);
   EXPECT_EQ(owner.model, "bert");
   EXPECT_EQ(owner.time, seconds(60));
   EXPECT_EQ(owner.priority, 7);

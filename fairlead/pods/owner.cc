@@ -1,6 +1,7 @@
 #include "fairlead/pods/owner.h"
 
 #include "fairlead/base/parse.h"
+#include "fairlead/pods/gang_tasks.h"
 #include "fairlead/pods/lineage.h"
 #include "fairlead/pods/pod_model.h"
 #include "fairlead/pods/slots.h"
@@ -48,43 +49,57 @@ void set_state(const OwnerKind& kind, const Json& object, Owner& owner) {
   }
 }
 
-// Counts the pods with GPUs, which must be alike.
+// Pods with slots, which are a part of a GPU, must be alike, because their GPUs are chosen for whole tasks.
+Status check_slots(std::uint32_t gpus, std::uint32_t slots, const std::vector<AlikePods>& before,
+                   const Owner& owner) {
+  if (slots != 0 && slots != gpus)
+    return input_error("its pods ask for both {} and {}", kGpuResource, kSlotResource);
+  if (before.empty()) return {};
+  if (owner.has_slots != (slots > 0))
+    return input_error("its pods ask for both {} and {}", kGpuResource, kSlotResource);
+  if (slots > 0 && gpus != before.front().gpus) {
+    return input_error("some of its pods ask for {} {}, others for {}: those must be alike",
+                       before.front().gpus, kSlotResource, gpus);
+  }
+  return {};
+}
+
+void set_tasks(std::vector<AlikePods> pods, Owner& owner) {
+  GangTasks found = tasks_of(std::move(pods));
+  owner.tasks = found.tasks;
+  owner.task_gpus = found.task_gpus;
+  owner.needs = std::move(found.needs);
+}
+
+// Counts the pods with GPUs.
 Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Owner& owner) {
+  std::vector<AlikePods> found;
   std::int64_t pods = 0;
-  std::uint32_t gpus = 0;
+  std::int64_t all_gpus = 0;
   for (const PodSet& set : sets) {
-    const std::uint32_t asked = gpus_of_spec(json_at(*set.shape, {"spec"}));
-    if (!is_of(set, scheduler) || set.pods == 0 || asked == 0) continue;
-    if (gpus != 0 && asked != gpus) {
-      return input_error(
-          "some of its pods ask for {} {}, others for {}: those that ask for any must be alike",
-          gpus, kGpuResource, asked);
-    }
+    const std::uint32_t gpus = gpus_of_spec(json_at(*set.shape, {"spec"}));
+    if (!is_of(set, scheduler) || set.pods == 0 || gpus == 0) continue;
     const std::uint32_t slots = slots_of_spec(json_at(*set.shape, {"spec"}));
-    const bool is_mixed = gpus != 0 && owner.has_slots != (slots > 0);
-    if (is_mixed || (slots != 0 && slots != asked)) {
-      return input_error("its pods ask for both {} and {}", kGpuResource, kSlotResource);
-    }
+    FL_TRY(check_slots(gpus, slots, found, owner));
     FL_TRY_ASSIGN(needs, parse_pod_needs(json_at(*set.shape, {"spec"})));
-    owner.needs = gpus == 0 ? std::move(needs) : both(owner.needs, needs);
     std::ranges::move(parse_used_claims(json_at(*set.shape, {"spec"}), {}),
                       std::back_inserter(owner.claims));
-    if (gpus == 0) owner.model = model_of_spec(json_at(*set.shape, {"spec"}));
-    if (gpus == 0) {
+    if (found.empty()) {
+      owner.model = model_of_spec(json_at(*set.shape, {"spec"}));
       owner.required_level = annotation(*set.shape, kKueueRequired);
       owner.preferred_level = annotation(*set.shape, kKueuePreferred);
     }
     if (owner.priority_class.empty())
       owner.priority_class = text_at(*set.shape, {"spec", "priorityClassName"});
-    gpus = asked;
     owner.has_slots = slots > 0;
     pods += set.pods;
+    all_gpus += set.pods * gpus;
+    if (all_gpus > 100'000) return input_error("it asks for {} GPUs, more than 100,000", all_gpus);
+    found.push_back({static_cast<std::uint32_t>(set.pods), gpus, std::move(needs)});
   }
-  if (gpus == 0) return input_error("its pods ask for no {}", kGpuResource);
-  if (pods * gpus > 100'000)
-    return input_error("it asks for {} GPUs, more than 100,000", pods * gpus);
+  if (found.empty()) return input_error("its pods ask for no {}", kGpuResource);
   owner.pods = static_cast<std::uint32_t>(pods);
-  owner.pod_gpus = gpus;
+  set_tasks(std::move(found), owner);
   return {};
 }
 
@@ -168,32 +183,30 @@ struct Count {
   std::uint32_t all = 0;
   std::uint32_t with_gpus = 0;
   std::uint32_t succeeded = 0;
+  bool has_gpus = false;  // a pod asks for GPUs, though it may have left
 };
 
-// Counts the pods, which must be alike. Errors: those of owner_of_pods.
+// Counts the pods, and sets the tasks of those with GPUs. Errors: those of owner_of_pods.
 Result<Count> count(const std::vector<const Pod*>& pods, Owner& owner) {
   Count found;
-  owner.pod_gpus = 0;
+  std::vector<AlikePods> present;
+  std::vector<AlikePods> past;
   for (const Pod* pod : pods) {
-    if (pod->gpus > 0 && owner.pod_gpus > 0 && pod->gpus != owner.pod_gpus) {
-      return input_error(
-          "some of its pods ask for {} {}, others for {}: those that ask for any must be alike",
-          owner.pod_gpus, kGpuResource, pod->gpus);
-    }
-    if (pod->gpus > 0 && owner.pod_gpus > 0 && pod->has_slots != owner.has_slots) {
-      return input_error("its pods ask for both {} and {}", kGpuResource, kSlotResource);
-    }
+    const bool has_left = pod->is_leaving || pod->state == Pod::State::kFailed;
     if (pod->gpus > 0) {
       if (!pod->unknown_need.empty()) return input_error("{}", pod->unknown_need);
-      owner.needs = owner.pod_gpus == 0 ? pod->needs : both(owner.needs, pod->needs);
+      const std::vector<AlikePods>& before = present.empty() ? past : present;
+      FL_TRY(check_slots(pod->gpus, pod->has_slots ? pod->gpus : 0, before, owner));
+      owner.has_slots |= pod->has_slots;
+      (has_left ? past : present).push_back({1, pod->gpus, pod->needs});
     }
-    owner.has_slots |= pod->has_slots;
-    owner.pod_gpus = std::max(owner.pod_gpus, pod->gpus);
-    if (pod->is_leaving || pod->state == Pod::State::kFailed) continue;
+    if (has_left) continue;
     ++found.all;
     found.with_gpus += pod->gpus > 0 ? 1 : 0;
     found.succeeded += pod->state == Pod::State::kSucceeded ? 1 : 0;
   }
+  found.has_gpus = !present.empty() || !past.empty();
+  if (found.has_gpus) set_tasks(present.empty() ? std::move(past) : std::move(present), owner);
   return found;
 }
 
@@ -256,10 +269,9 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
     size = stated;
   }
   owner.absent = size - std::min(size, found.all);
-  if (owner.pod_gpus == 0 && (owner.is_complete() || is_alone)) {
+  if (!found.has_gpus && (owner.is_complete() || is_alone)) {
     return input_error("its pods ask for no {}", kGpuResource);
   }
-  owner.pod_gpus = std::max(owner.pod_gpus, 1U);
   owner.pods = std::max(found.with_gpus, 1U);
   if (found.succeeded >= size) owner.state = Owner::State::kFinished;
   FL_TRY(set_time(first.time, owner));

@@ -2,7 +2,7 @@
 // the pods if the owner's kind is unknown (pods/kinds.h).
 //
 // An owner is Fairlead's if its pods name Fairlead as their scheduler. Its pods with GPUs are the gang:
-// all are alike, each with its GPUs on one node. Pods without GPUs ride along. Suspending an owner
+// each has its GPUs on one node, and the engine places them in tasks (pods/gang_tasks.h). Pods without GPUs ride along. Suspending an owner
 // deletes its pods without a failure. A suspension marked as Fairlead's (kSuspendedBy) waits for a turn;
 // any other is a hold by its user. Pods without such an owner are evicted instead, and their controller
 // creates them again.
@@ -69,11 +69,12 @@ struct Owner {
   const OwnerKind* kind = nullptr;  // null: its pods make the gang, which is stopped by eviction
   std::string version;              // resourceVersion
   std::uint32_t pods = 1;           // number of pods with GPUs
-  std::uint32_t pod_gpus = 1;       // GPUs of each such pod; at least 1
+  std::uint32_t tasks = 1;          // number of tasks that these pods need
+  std::uint32_t task_gpus = 1;      // GPUs of each task: those of the largest pod; at least 1
   bool has_slots = false;           // they share GPUs, by turns in place (pods/slots.h)
   std::uint32_t succeeded = 0;      // succeeded pods by the owner's count; some may be deleted
   std::uint32_t spare = 0;          // number of pods that must succeed beside the last gang
-  PodNeeds needs;                   // needs of each pod with GPUs
+  PodNeeds needs;                   // needs that suffice for each task
   std::vector<UsedClaim> claims;    // of each such pod that does not exist yet
   std::string model;
   Duration time;                  // run time expected by its user; 0: not given

@@ -60,16 +60,42 @@ TEST_F(OwnersTest, AnOperatorThatIsInstalledLaterIsNoticedAndOneThatGoesTakesIts
   EXPECT_EQ(live.state("bob/b"), JobState::kRunning);
 }
 
-TEST_F(OwnersTest, PodsOfUnequalSizeAreRefusedInWords) {
-  Made of = made("PyTorchJob", {});
-  of.object["spec"]["pytorchReplicaSpecs"]["Master"]["template"] = fake_template(1);
+TEST_F(OwnersTest, PodsOfUnequalSizeTakeTurnsAsTasksOfTheLargest) {
+  Made of = made("PyTorchJob", seconds(90));
+  Json& sets = of.object["spec"]["pytorchReplicaSpecs"];
+  sets["Worker"]["replicas"] = 1;
+  sets["Master"]["template"] = fake_template(1, runs_for(seconds(90)));
   server_.act("POST", of.path, of.object);
+  rival();
+  Scheduler live(server_, "gang-stride:quantum_s=20");
+  live.run_for(seconds(60));
+  const Jobs& jobs = live.tables().jobs;
+  EXPECT_EQ(jobs.gpus_max[*live.job("ann/train")], 4U);
+  EXPECT_EQ(jobs.task_gpus[*live.job("ann/train")], 2U);
+  live.run_for(seconds(400));
+  EXPECT_EQ(live.state("ann/train"), JobState::kFinished);
+  EXPECT_GE(live.places(), 6);
+  EXPECT_TRUE(live.failures().empty());
+}
+
+TEST_F(OwnersTest, SmallPodsOfAGangShareATaskOnOneNode) {
+  const Json gang = {{std::string(kGangOf), "players"}, {std::string(kGangSize), "5"}};
+  server_.add_node({.name = "m", .gpus = 4});
+  for (const std::string name : {"a", "b", "c", "d"}) add_pod(name, gang, 1);
+  add_pod("learner", gang, 4);
   Scheduler live(server_, "fifo:skip=true");
-  live.run_for(seconds(5));
-  EXPECT_EQ(
-      live.world().refused().at("ann/train"),
-      "some of its pods ask for 1 nvidia.com/gpu, others for 2: those that ask for any must be "
-      "alike");
+  live.run_for(seconds(20));
+  EXPECT_EQ(running(), 5);
+  const auto node = [&](const std::string& name) {
+    return text_at(*server_.store().find({std::string(kPods), "ann", name}), {"spec", "nodeName"});
+  };
+  for (const std::string name : {"b", "c", "d"}) EXPECT_EQ(node(name), node("a"));
+  EXPECT_NE(node("learner"), node("a"));
+  // Another leader finds it in its place.
+  Scheduler next(server_, "fifo:skip=true");
+  next.run_for(seconds(20));
+  EXPECT_EQ(next.state("ann/players"), JobState::kRunning);
+  EXPECT_EQ(running(), 5);
 }
 
 TEST_F(OwnersTest, PodsThatNameOneGangStartOnceAllAreThere) {

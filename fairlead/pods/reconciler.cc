@@ -12,12 +12,13 @@
 namespace fairlead {
 namespace {
 
-// "2 pods on n1, 1 pod on n2".
-std::string places_text(const std::vector<GangPlace>& where) {
+// "2 pods on n1, 1 pod on n2". Pods that share tasks are not counted: "2 tasks on n1".
+std::string places_text(const std::vector<GangPlace>& where, const Owner& owner) {
+  const std::string_view what = owner.tasks == owner.pods ? "pod" : "task";
   std::string text;
   for (const GangPlace& place : where) {
-    text += fmt::format("{}{} pod{} on {}", text.empty() ? "" : ", ", place.pods,
-                        place.pods == 1 ? "" : "s", place.node);
+    text += fmt::format("{}{} {}{} on {}", text.empty() ? "" : ", ", place.tasks, what,
+                        place.tasks == 1 ? "" : "s", place.node);
   }
   return text;
 }
@@ -89,8 +90,8 @@ void Reconciler::adopt(const std::string& key, Assignment assignment) {
 void Reconciler::announce(const std::string& key) {
   const Owner& owner = gangs_.find(key)->gang.owner();
   Assignment& wish = assignments_[key];
-  wish.pods = owner.pods;
-  wish.pod_gpus = owner.pod_gpus;
+  wish.tasks = owner.tasks;
+  wish.task_gpus = owner.task_gpus;
 }
 
 bool Reconciler::stop(const std::string& key, RunId run) {
@@ -109,7 +110,7 @@ bool Reconciler::place(const std::string& key, const Step& step, Time now, bool 
   wish.broken = Time::never();
   wish.run = step.run;
   wish.start = now;
-  wish.where = places_of(key, step.gang, step.gpu_masks, wish.pod_gpus);
+  wish.where = places_of(key, step.gang, step.gpu_masks, wish.task_gpus);
   // An earlier scheduler placed it there.
   const bool is_new = wish.leaving.empty() && !is_calling;
   if (is_new && gangs_.find(key)->gang.found_at() == wish.where) wish.is_clear = true;
@@ -136,12 +137,12 @@ const Assignment& Reconciler::of(const std::string& key) const {
 
 std::vector<GangPlace> Reconciler::places_of(const std::string& key, Gang slices,
                                              std::span<const std::uint64_t> masks,
-                                             std::uint32_t pod_gpus) const {
+                                             std::uint32_t task_gpus) const {
   const bool has_slots = gangs_.find(key)->gang.owner().has_slots;
   std::vector<GangPlace> places;
   places.reserve(slices.size());
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    places.push_back({tables_->cluster.node_names[slices[i].node], slices[i].gpus / pod_gpus,
+    places.push_back({tables_->cluster.node_names[slices[i].node], slices[i].gpus / task_gpus,
                       has_slots ? masks[i] : 0});
   }
   std::ranges::sort(places, {}, &GangPlace::node);
@@ -293,7 +294,7 @@ bool Reconciler::settle_end(Look& look) const {
 bool Reconciler::settle_shape(Look& look) const {
   const Owner& owner = look.owner();
   Assignment& wish = look.wish;
-  const bool is_same = wish.pods == owner.pods && wish.pod_gpus == owner.pod_gpus;
+  const bool is_same = wish.tasks == owner.tasks && wish.task_gpus == owner.task_gpus;
   if (is_same || !look.entry.is_whole_and_here() || wish.runs || !wish.leaving.empty()) {
     return false;
   }
@@ -529,7 +530,8 @@ void Reconciler::ask(Look& look, std::vector<GangAct> acts) const {
       look.out.when_sent = {"Evicted", "its turn is over; it goes on from its checkpoint"};
       break;
     case GangAct::Kind::kBind:  // once it has started, these are riders that came late
-      if (!look.wish.is_started) look.out.when_sent = {"Placed", places_text(look.wish.where)};
+      if (!look.wish.is_started)
+        look.out.when_sent = {"Placed", places_text(look.wish.where, look.owner())};
       break;
     case GangAct::Kind::kResume:
       if (look.owner().state == Owner::State::kLeft)

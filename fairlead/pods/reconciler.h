@@ -39,11 +39,11 @@ constexpr Duration kBrokenLimit = seconds(5);
 
 // The engine's desired place of a gang, and the progress towards it.
 struct Assignment {
-  std::uint32_t pods = 0;      // in the engine's job
-  std::uint32_t pod_gpus = 1;  // GPUs of each pod in the engine's job
-  bool runs = false;           // the engine wants it to run at `where`, in run `run`
-  RunId run = 0;               // last run that the engine started
-  RunId ended = 0;             // last run that the engine stopped
+  std::uint32_t tasks = 0;      // in the engine's job
+  std::uint32_t task_gpus = 1;  // GPUs of each in the engine's job
+  bool runs = false;            // the engine wants it to run at `where`, in run `run`
+  RunId run = 0;                // last run that the engine started
+  RunId ended = 0;              // last run that the engine stopped
   std::vector<GangPlace> where{};
   std::vector<RunId> leaving{};  // stopped runs whose end is not reported yet
   Time start{};                  // start of the run
@@ -118,10 +118,10 @@ class Reconciler {
   // -- Reads.
 
   const Assignment& of(const std::string& key) const;
-  // Returns the places of a gang on slices; each of its pods has `pod_gpus` GPUs.
+  // Returns the places of a gang on slices; each of its tasks has `task_gpus` GPUs.
   std::vector<GangPlace> places_of(const std::string& key, Gang slices,
                                    std::span<const std::uint64_t> masks,
-                                   std::uint32_t pod_gpus) const;
+                                   std::uint32_t task_gpus) const;
   // Returns true if the gang is gone, and the engine waits for no report about it.
   bool is_over(const std::string& key) const;
   // Returns the gangs that wait for their GPUs.

@@ -74,7 +74,7 @@ Room room_for(const PodGang& gang, const std::vector<GangPlace>& where, const Cl
   for (const GangPlace& place : where) {
     const Node* const node = cluster.node(place.node);
     if (node == nullptr) continue;
-    const Resources wanted = times(each, place.pods);
+    const Resources wanted = times(each, place.tasks);
     const std::string lacks = lacking(node->allocatable, used(place.node, true), wanted);
     if (lacks.empty()) continue;
     room.is_there = false;

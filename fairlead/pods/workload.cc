@@ -97,6 +97,7 @@ Owner owner_of_workload(const Json& workload, const std::string& queue) {
       .kind = kueue_kinds().data(),
       .version = text_at(workload, {"metadata", "resourceVersion"}),
       .pods = gpus_of_workload(workload),
+      .tasks = gpus_of_workload(workload),
       .model = said(workload, kModelOf),
       .time = {parse_seconds(said(workload, kTimeOf)).value_or(0)},
       .queue = queue,

@@ -66,14 +66,14 @@ def quantile(values, q):
 
 
 def until(condition, limit_s=30, what="a condition"):
-    """Returns the first true result of `condition`, which is called again and again."""
+    """Returns the first true result of `condition`, which is called again and again. `what` is a text or makes one."""
     end = time.monotonic() + limit_s
     while True:
         answer = condition()
         if answer:
             return answer
         if time.monotonic() > end:
-            raise AssertionError(f"not within {limit_s} s: {what}")
+            raise AssertionError(f"not within {limit_s} s: {what() if callable(what) else what}")
         select.select([], [], [], PAUSE_S)
 
 
@@ -385,8 +385,9 @@ class LiveTest(unittest.TestCase):
         self.assertTrue(daemon.is_up(), daemon.said())
         until(lambda: not daemon.jobs(every=False), 60, "all jobs are done")
         until(lambda: not daemon.processes(), 30, "no process of a job is left")
-        until(lambda: not os.listdir(daemon.folder / "tasks"), 10, "nothing is left of tasks")
-        until(lambda: not os.listdir(daemon.folder / "jobs"), 10, "nothing is left of jobs")
+        for folder in ("tasks", "jobs"):
+            until(lambda: not os.listdir(daemon.folder / folder), 10, lambda: (
+                f"nothing is left of {folder}: {os.listdir(daemon.folder / folder)} {daemon.jobs()[-5:]}"))
         self.assertEqual(daemon.stop(), 0, daemon.said())
         verified = daemon.journal("verify")
         self.assertLess(verified.returncode, 2, verified.stdout + verified.stderr)
