@@ -49,18 +49,17 @@ void set_state(const OwnerKind& kind, const Json& object, Owner& owner) {
   }
 }
 
-// Pods with slots, which are a part of a GPU, must be alike, because their GPUs are chosen for whole tasks.
-Status check_slots(std::uint32_t gpus, std::uint32_t slots, const std::vector<AlikePods>& before,
-                   const Owner& owner) {
-  if (slots != 0 && slots != gpus)
+// Pods with slots, which are a part of a GPU, must be alike, because their GPUs are chosen for whole tasks. `first`: the
+// GPUs of the gang's first pod; 0: this is the first.
+Status check_slots(std::uint32_t gpus, std::uint32_t slots, std::uint32_t first, Owner& owner) {
+  const bool is_mixed = first != 0 && owner.has_slots != (slots > 0);
+  if (is_mixed || (slots != 0 && slots != gpus))
     return input_error("its pods ask for both {} and {}", kGpuResource, kSlotResource);
-  if (before.empty()) return {};
-  if (owner.has_slots != (slots > 0))
-    return input_error("its pods ask for both {} and {}", kGpuResource, kSlotResource);
-  if (slots > 0 && gpus != before.front().gpus) {
-    return input_error("some of its pods ask for {} {}, others for {}: those must be alike",
-                       before.front().gpus, kSlotResource, gpus);
+  if (slots > 0 && first != 0 && gpus != first) {
+    return input_error("some of its pods ask for {} {}, others for {}: those must be alike", first,
+                       kSlotResource, gpus);
   }
+  owner.has_slots = slots > 0;
   return {};
 }
 
@@ -80,7 +79,7 @@ Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Own
     const std::uint32_t gpus = gpus_of_spec(json_at(*set.shape, {"spec"}));
     if (!is_of(set, scheduler) || set.pods == 0 || gpus == 0) continue;
     const std::uint32_t slots = slots_of_spec(json_at(*set.shape, {"spec"}));
-    FL_TRY(check_slots(gpus, slots, found, owner));
+    FL_TRY(check_slots(gpus, slots, found.empty() ? 0 : found.front().gpus, owner));
     FL_TRY_ASSIGN(needs, parse_pod_needs(json_at(*set.shape, {"spec"})));
     std::ranges::move(parse_used_claims(json_at(*set.shape, {"spec"}), {}),
                       std::back_inserter(owner.claims));
@@ -91,7 +90,6 @@ Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Own
     }
     if (owner.priority_class.empty())
       owner.priority_class = text_at(*set.shape, {"spec", "priorityClassName"});
-    owner.has_slots = slots > 0;
     pods += set.pods;
     all_gpus += set.pods * gpus;
     if (all_gpus > 100'000) return input_error("it asks for {} GPUs, more than 100,000", all_gpus);
@@ -186,20 +184,26 @@ struct Count {
   bool has_gpus = false;  // a pod asks for GPUs, though it may have left
 };
 
-// Counts the pods, and sets the tasks of those with GPUs. Errors: those of owner_of_pods.
-Result<Count> count(const std::vector<const Pod*>& pods, Owner& owner) {
+// Checks the pods with GPUs. Errors: those of owner_of_pods.
+Status check_members(const std::vector<const Pod*>& pods, Owner& owner) {
+  std::uint32_t first = 0;
+  for (const Pod* pod : pods) {
+    if (pod->gpus == 0) continue;
+    if (!pod->unknown_need.empty()) return input_error("{}", pod->unknown_need);
+    FL_TRY(check_slots(pod->gpus, pod->has_slots ? pod->gpus : 0, first, owner));
+    if (first == 0) first = pod->gpus;
+  }
+  return {};
+}
+
+// Counts the pods, and sets the tasks of those with GPUs.
+Count count(const std::vector<const Pod*>& pods, Owner& owner) {
   Count found;
   std::vector<AlikePods> present;
   std::vector<AlikePods> past;
   for (const Pod* pod : pods) {
     const bool has_left = pod->is_leaving || pod->state == Pod::State::kFailed;
-    if (pod->gpus > 0) {
-      if (!pod->unknown_need.empty()) return input_error("{}", pod->unknown_need);
-      const std::vector<AlikePods>& before = present.empty() ? past : present;
-      FL_TRY(check_slots(pod->gpus, pod->has_slots ? pod->gpus : 0, before, owner));
-      owner.has_slots |= pod->has_slots;
-      (has_left ? past : present).push_back({1, pod->gpus, pod->needs});
-    }
+    if (pod->gpus > 0) (has_left ? past : present).push_back({1, pod->gpus, pod->needs});
     if (has_left) continue;
     ++found.all;
     found.with_gpus += pod->gpus > 0 ? 1 : 0;
@@ -261,7 +265,8 @@ Result<Owner> owner_of_pods(const std::string& key, const std::vector<const Pod*
       .name = first.group.empty() ? first.name : first.group.substr(first.group.find(':') + 1),
       .about = first.name,
       .version = {}};
-  FL_TRY_ASSIGN(found, count(pods, owner));
+  FL_TRY(check_members(pods, owner));
+  const Count found = count(pods, owner);
   const bool is_alone = first.group.empty() && (first.owner.empty() || first.gang_size == 0);
   std::uint32_t size = 1;
   if (!is_alone) {
