@@ -274,6 +274,33 @@ def budget_and_eviction():
     return keeps_its_budget(is_named=True)
 
 
+def unequal_pods():
+    """Pods with 4 GPUs and 1 are one gang: the small ones share a node, and the next leader finds it in place."""
+    pods = "/api/v1/namespaces/ann/pods"
+    sizes = {"learner": 4} | {f"player-{row}": 1 for row in range(4)}
+    marks = {"fairlead.dev/gang": "game", "fairlead.dev/gang-size": str(len(sizes))}
+    nodes = lambda: {pod["metadata"]["name"]: pod["spec"].get("nodeName") for pod in bed.api.list(pods)}
+    with Bed("2xV100:4", SETTINGS, FACTOR) as bed:
+        leader = bed.fairlead("fifo:skip=true")
+        bed.name_space("ann")
+        start = time.monotonic()
+        for name, gpus in sizes.items():
+            bed.api.do("POST", pods, {"metadata": {"name": name, "annotations": marks}, "spec": {
+                "schedulerName": "fairlead", "restartPolicy": "Never",
+                "containers": [{"name": "train", "image": "train", "resources": {"limits": {"nvidia.com/gpu": str(gpus)}}}]}})
+        until(lambda: all(nodes().values()), 30, lambda: f"all are bound: {nodes()}")
+        bound_s = time.monotonic() - start
+        where = nodes()
+        assert {where[name] for name in sizes if name != "learner"} == {"n0", "n1"} - {where["learner"]}, where
+        leader.stop()
+        port = free_ports(1)[0]
+        bed.fairlead("fifo:skip=true", port=port)
+        state = lambda: [job["state"] for job in json.loads(bed.client("ps", "--from", "kubernetes", "--json", "--http", f"127.0.0.1:{port}"))["jobs"]]
+        until(lambda: state() == ["running"], 30, lambda: f"it is found in place: {state()}")
+        assert nodes() == where, (nodes(), where)
+        return {"bound_s": bound_s}
+
+
 def measured_speeds():
     """Agents measure two models on two GPU types from the output of pods; the next leader and policy know the speeds."""
     asks = [Ask(f"{model.lower()}-{row}", "ann", 1, 2, 1e6, model) for row in range(2) for model in ("DCGAN", "VAE")]
@@ -501,5 +528,5 @@ def volumes():
 
 SCENARIOS = (
     fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, priorities, leaving, tickets, described, forecast,
-    budget_and_suspension, budget_and_eviction, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes,
+    budget_and_suspension, budget_and_eviction, unequal_pods, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes,
     measured_speeds, agent_rights)
