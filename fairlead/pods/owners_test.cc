@@ -78,6 +78,28 @@ TEST_F(OwnersTest, PodsOfUnequalSizeTakeTurnsAsTasksOfTheLargest) {
   EXPECT_TRUE(live.failures().empty());
 }
 
+// Gangs take turns on eight GPUs; one has a pod of 2 GPUs and two of 1, which share a task.
+class UnequalTurns : public RunToTheEnd {
+ public:
+  UnequalTurns() {
+    add_operators(server);
+    for (const std::string name : {"a", "b"}) server.add_node({.name = name, .gpus = 4});
+    Made of = made("JobSet", seconds(60));
+    Json& small = of.object["spec"]["replicatedJobs"][1]["template"]["spec"];
+    small["parallelism"] = small["completions"] = 2;
+    small["template"] = fake_template(1, runs_for(seconds(60)));
+    server.act("POST", of.path, of.object);
+    server.add_job({.name_space = "bob", .name = "y", .pods = 1, .gpus = 4, .run = seconds(60)});
+    server.add_job({.name_space = "cy", .name = "z", .pods = 2, .gpus = 3, .run = seconds(60)});
+  }
+};
+
+TEST(UnequalPodsFaults, GangsComeToTheirEndsWhateverCallGoesWrong) { try_faults<UnequalTurns>(21); }
+
+TEST(UnequalPodsFaults, GangsComeToTheirEndsWhereverTheSchedulerIsKilled) {
+  try_kills<UnequalTurns>(1, 5);
+}
+
 TEST_F(OwnersTest, SmallPodsOfAGangShareATaskOnOneNode) {
   const Json gang = {{std::string(kGangOf), "players"}, {std::string(kGangSize), "5"}};
   server_.add_node({.name = "m", .gpus = 4});
