@@ -19,9 +19,6 @@ namespace {
 
 constexpr mode_t kPassage = 0711;
 
-// True for a file under construction (OutputFile) that a crash left behind.
-bool is_leftover(const std::string& name) { return name.ends_with(".tmp"); }
-
 // A name is lost with its folder, if the folder is not on the disk.
 Status sync_folder(const std::filesystem::path& path) {
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -119,8 +116,7 @@ std::vector<std::string> Folder::list(const std::string& folder) const {
   std::filesystem::directory_iterator entry(path_of(folder), ended);
   for (; !ended && entry != std::filesystem::directory_iterator(); entry.increment(ended)) {
     std::error_code ignored;
-    const std::string name = entry->path().filename().string();
-    if (entry->is_regular_file(ignored) && !is_leftover(name)) names.push_back(name);
+    if (entry->is_regular_file(ignored)) names.push_back(entry->path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;

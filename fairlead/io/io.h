@@ -186,7 +186,8 @@ class Io {
   virtual Status write(const std::string& name, std::string_view bytes) = 0;
   virtual Result<std::string> read(const std::string& name) = 0;  // error: it does not exist
   virtual void remove(const std::string& name) = 0;
-  // Returns the names of the files in `folder`, without the folder, sorted.
+  // Returns the names of the files in `folder`, without the folder, sorted. A crash may have left files under
+  // construction (OutputFile).
   virtual std::vector<std::string> list(const std::string& folder) = 0;
   // Returns a stream of a file's content; an empty one if there is no file.
   virtual Result<ByteSource> stream(const std::string& name) = 0;

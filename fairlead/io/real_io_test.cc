@@ -271,6 +271,12 @@ TEST_P(RealIoTest, ASocketOfAnotherDaemonIsLeftAlone) {
   EXPECT_EQ(next().kind, Kind::kConnected);
 }
 
+TEST_P(RealIoTest, AFileThatACrashLeftUnderConstructionIsListed) {
+  ASSERT_TRUE(io_->write("jobs/12", "one"));
+  std::ofstream(folder_ / "jobs" / "12.7.0.tmp") << "o";
+  EXPECT_EQ(io_->list("jobs"), (std::vector<std::string>{"12", "12.7.0.tmp"}));
+}
+
 TEST_P(RealIoTest, FilesAppearWholeAndAreTheDaemonsAlone) {
   ASSERT_TRUE(io_->write("jobs/12", "one"));
   ASSERT_TRUE(io_->write("jobs/12", "two"));
