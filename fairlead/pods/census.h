@@ -20,7 +20,7 @@ struct CensusGang {
   std::string name_space;
   std::string name;
   std::string model;
-  std::uint32_t tasks = 1;  // each takes the GPUs of its largest pod
+  std::uint32_t tasks = 1;  // each takes the GPUs of the largest pod
   std::uint32_t task_gpus = 1;
   PodNeeds needs{};     // needs that suffice for each task
   Duration declared{};  // run time expected by its user; 0: not given

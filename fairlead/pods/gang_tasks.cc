@@ -24,6 +24,7 @@ GangTasks tasks_of(std::vector<AlikePods> pods) {
   std::uint32_t left = 0;  // GPUs of the last task that no pod takes
   Resources sum;           // requests of the pods of the last task
   for (const AlikePods& alike : pods) {
+    add(found.requests, times(alike.needs.requests, alike.pods));
     if (alike.needs.rules != found.needs.rules)
       found.needs.rules = both(found.needs.rules, alike.needs.rules);
     for (std::uint32_t i = 0; i < alike.pods; ++i) {

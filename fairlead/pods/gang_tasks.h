@@ -23,6 +23,7 @@ struct GangTasks {
   std::uint32_t tasks = 1;
   std::uint32_t task_gpus = 1;  // GPUs of one task
   PodNeeds needs;               // needs that suffice for each
+  Resources requests;           // of all pods together
 };
 
 // Returns the GPUs of a task that a pod takes. REQUIRES: gpus and task_gpus are at least 1.

@@ -68,6 +68,7 @@ void set_tasks(std::vector<AlikePods> pods, Owner& owner) {
   owner.tasks = found.tasks;
   owner.task_gpus = found.task_gpus;
   owner.needs = std::move(found.needs);
+  owner.requests = std::move(found.requests);
 }
 
 // Counts the pods with GPUs.

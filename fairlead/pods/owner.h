@@ -2,10 +2,10 @@
 // the pods if the owner's kind is unknown (pods/kinds.h).
 //
 // An owner is Fairlead's if its pods name Fairlead as their scheduler. Its pods with GPUs are the gang:
-// each has its GPUs on one node, and the engine places them in tasks (pods/gang_tasks.h). Pods without GPUs ride along. Suspending an owner
-// deletes its pods without a failure. A suspension marked as Fairlead's (kSuspendedBy) waits for a turn;
-// any other is a hold by its user. Pods without such an owner are evicted instead, and their controller
-// creates them again.
+// each has its GPUs on one node, and the engine places them in tasks (pods/gang_tasks.h). Pods without
+// GPUs ride along. Suspending an owner deletes its pods without a failure. A suspension marked as
+// Fairlead's (kSuspendedBy) waits for a turn; any other is a hold by its user. Pods without such an owner
+// are evicted instead, and their controller creates them again.
 #pragma once
 
 #include "fairlead/base/result.h"
@@ -75,6 +75,7 @@ struct Owner {
   std::uint32_t succeeded = 0;      // succeeded pods by the owner's count; some may be deleted
   std::uint32_t spare = 0;          // number of pods that must succeed beside the last gang
   PodNeeds needs;                   // needs that suffice for each task
+  Resources requests;               // of all pods with GPUs together
   std::vector<UsedClaim> claims;    // of each such pod that does not exist yet
   std::string model;
   Duration time;                  // run time expected by its user; 0: not given

@@ -40,7 +40,7 @@ constexpr Duration kBrokenLimit = seconds(5);
 // The engine's desired place of a gang, and the progress towards it.
 struct Assignment {
   std::uint32_t tasks = 0;      // in the engine's job
-  std::uint32_t task_gpus = 1;  // GPUs of each in the engine's job
+  std::uint32_t task_gpus = 1;  // GPUs of each such task
   bool runs = false;            // the engine wants it to run at `where`, in run `run`
   RunId run = 0;                // last run that the engine started
   RunId ended = 0;              // last run that the engine stopped

@@ -57,6 +57,21 @@ TEST_F(ReservingTest, AJobBeyondItsQuotaHoldsNoGpusAndRunsOnceTheQuotaAllowsIt) 
   EXPECT_EQ(running(), 4);
 }
 
+TEST_F(ReservingTest, AQuotaCountsWhatPodsOfUnequalSizeAskFor) {
+  add_operators(server_);
+  server_.act("POST", "/api/v1/namespaces", {{"metadata", {{"name", "ann"}}}});
+  set_quota("3");
+  Made of = made("PyTorchJob", {}, {{std::string(kSuspendedBy), "fairlead"}});
+  of.object["spec"]["runPolicy"]["suspend"] = true;
+  Json& sets = of.object["spec"]["pytorchReplicaSpecs"];
+  sets["Worker"]["replicas"] = 1;
+  sets["Master"]["template"] = fake_template(1);
+  server_.act("POST", of.path, of.object);
+  Scheduler live(server_, "fairlead");
+  live.run_for(seconds(60));
+  EXPECT_EQ(running(), 2);
+}
+
 TEST_F(ReservingTest, AJobThatFairleadSuspendedIsNotResumedForPodsThatItsQuotaForbids) {
   server_.act("POST", "/api/v1/namespaces", {{"metadata", {{"name", "ann"}}}});
   set_quota("8");

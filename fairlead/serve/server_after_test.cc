@@ -92,16 +92,6 @@ TEST(After, AHoldAndTheWaitForOthersAreIndependent) {
   EXPECT_EQ(daemon.state(next), "held");
 }
 
-TEST(Server, AFileOfAJobThatACrashLeftUnderConstructionIsRemoved) {
-  SimDaemon daemon("fifo");
-  const std::size_t id = daemon.submit({"work", "10000"});
-  ASSERT_TRUE(daemon.io.write(fmt::format("jobs/{}.7.0.tmp", id), "{"));
-  daemon.fail(Outage::kDaemon);
-  EXPECT_EQ(daemon.io.list("jobs"), std::vector<std::string>{fmt::format("{}", id)});
-  daemon.await(id);
-  EXPECT_EQ(daemon.state(id), "finished");
-}
-
 TEST(Tasks, AnArrayIsSubmittedAsAWholeAndRunsSoManyAtOnce) {
   SimDaemon daemon("fifo", "8xV100");
   json tasks = json::array();

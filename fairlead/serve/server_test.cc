@@ -412,6 +412,16 @@ TEST(Server, WhatCanNeverRunIsRefusedWithTheReason) {
   EXPECT_TRUE(daemon.io.list("jobs").empty());
 }
 
+TEST(Server, AFileOfAJobThatACrashLeftUnderConstructionIsRemoved) {
+  SimDaemon daemon("fifo");
+  const std::size_t id = daemon.submit({"work", "10000"});
+  ASSERT_TRUE(daemon.io.write(fmt::format("jobs/{}.7.0.tmp", id), "{"));
+  daemon.fail(Outage::kDaemon);
+  EXPECT_EQ(daemon.io.list("jobs"), std::vector<std::string>{fmt::format("{}", id)});
+  daemon.await(id);
+  EXPECT_EQ(daemon.state(id), "finished");
+}
+
 TEST(Server, ACordonedNodeTakesNoMoreJobs) {
   SimDaemon daemon("fifo", "1xV100,1xK80");
   EXPECT_EQ(daemon.ask("POST", "/v1/nodes/V100/cordon", {}, 0).status, 200);

@@ -295,7 +295,8 @@ def unequal_pods():
         leader.stop()
         port = free_ports(1)[0]
         bed.fairlead("fifo:skip=true", port=port)
-        state = lambda: [job["state"] for job in json.loads(bed.client("ps", "--from", "kubernetes", "--json", "--http", f"127.0.0.1:{port}"))["jobs"]]
+        listed = lambda: json.loads(bed.client("ps", "--from", "kubernetes", "--http", f"127.0.0.1:{port}", "--json"))
+        state = lambda: [job["state"] for job in listed()["jobs"]]
         until(lambda: state() == ["running"], 30, lambda: f"it is found in place: {state()}")
         assert nodes() == where, (nodes(), where)
         return {"bound_s": bound_s}
