@@ -25,7 +25,7 @@ double mix_speed(const Cluster& cluster, const Jobs& jobs, JobId job, const Spee
   double sum = 0;
   double gpus = 0;
   for (GpuTypeId type : ids<GpuTypeId>(cluster.type_names.size())) {
-    const Rate rate = speed.rate(job, type, gang, speed.best_tier(gang));
+    const Rate rate = speed.rate(job, type, gang, cluster.best_tier(gang));
     if (rate.fixed == 0) continue;
     sum += rate.value() * cluster.type_gpus[type];
     gpus += cluster.type_gpus[type];
@@ -41,7 +41,7 @@ Kind kind_of_job(const Cluster& cluster, const Jobs& jobs, JobId job, const Spee
     double& per_gpu = kind.per_gpu.emplace_back(0);
     for (std::uint32_t gpus = jobs.gpus_min[job]; gpus <= gpus_max; ++gpus) {
       // It cannot be closer together than that.
-      for (auto tier = static_cast<std::size_t>(speed.best_tier(gpus)); tier < kTiers; ++tier) {
+      for (auto tier = static_cast<std::size_t>(cluster.best_tier(gpus)); tier < kTiers; ++tier) {
         const Rate rate = speed.rate(job, type, gpus, static_cast<Tier>(tier));
         kind.speed = std::max(kind.speed, rate);
         per_gpu = std::max(per_gpu, rate.value() / gpus);
@@ -109,7 +109,7 @@ void add_communication(const Cluster& cluster, const Workload& workload, const S
   const GpuTypeId type(0);
   double computing = 0;  // fraction of the time with its gang, at most
   double run_ms = 0;
-  for (auto tier = static_cast<std::size_t>(speed.best_tier(gpus)); tier < kTiers; ++tier) {
+  for (auto tier = static_cast<std::size_t>(cluster.best_tier(gpus)); tier < kTiers; ++tier) {
     const Rate rate = speed.rate(job, type, gpus, static_cast<Tier>(tier));
     const double here = speed.locality(job, type, gpus, static_cast<Tier>(tier));
     if (rate.fixed == 0 || here <= computing) continue;

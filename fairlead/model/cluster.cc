@@ -79,16 +79,9 @@ std::uint32_t Cluster::room(GpuTypeId type, std::uint32_t task_gpus) const {
 }
 
 Tier Cluster::best_tier(std::uint32_t wanted) const {
-  IdVector<HostId, std::uint32_t> on_host(hosts, 0);
-  IdVector<RackId, std::uint32_t> in_rack(rack_nodes.size(), 0);
-  for (NodeId node : ids<NodeId>(nodes())) {
-    on_host[node_host[node]] += node_gpus[node];
-    in_rack[node_rack[node]] += node_gpus[node];
-  }
-  if (wanted <= 2 && node_gpus_max >= wanted) return Tier::kPair;
-  const auto fits = [wanted](std::uint32_t room) { return room >= wanted; };
-  if (std::ranges::any_of(on_host, fits)) return Tier::kNode;
-  if (std::ranges::any_of(in_rack, fits)) return Tier::kRack;
+  if (wanted <= 2 && wanted <= node_gpus_max) return Tier::kPair;
+  if (wanted <= host_gpus_max) return Tier::kNode;
+  if (wanted <= rack_gpus_max) return Tier::kRack;
   return Tier::kSpine;
 }
 
@@ -108,6 +101,7 @@ void Cluster::add(const NodeRow& row) {
   node_links.push_back({});
   host_nics.grow_to(row.host);
   host_gpus.grow_to(row.host) += row.gpus;
+  rack_gpus.grow_to(row.rack) += row.gpus;
   if (!racks.has(row.rack)) racks.push_back({});
   const NodeId node = node_rack.push_back(row.rack);
   if (!rack_nodes.has(row.rack)) rack_nodes.push_back({node.row(), node.row()});
@@ -117,6 +111,8 @@ void Cluster::add(const NodeRow& row) {
   type_node_gpus_max[row.type] = std::max(type_node_gpus_max[row.type], row.gpus);
   gpus += row.gpus;
   node_gpus_max = std::max(node_gpus_max, row.gpus);
+  host_gpus_max = std::max(host_gpus_max, host_gpus[row.host]);
+  rack_gpus_max = std::max(rack_gpus_max, rack_gpus[row.rack]);
 }
 
 }  // namespace fairlead

@@ -145,12 +145,15 @@ struct Cluster {
   IdVector<NodeId, CpuMemory> node_has;
   IdVector<HostId, Nics> host_nics;
   IdVector<HostId, std::uint32_t> host_gpus;
+  IdVector<RackId, std::uint32_t> rack_gpus;
   IdVector<RackId, NodeRange> rack_nodes;
   IdVector<RackId, Switch> racks;         // names may be empty
   IdVector<SwitchId, Switch> switches{};  // above racks
   std::uint32_t hosts = 0;
   std::uint32_t gpus = 0;           // in the whole cluster
   std::uint32_t node_gpus_max = 0;  // GPUs of the largest node
+  std::uint32_t host_gpus_max = 0;
+  std::uint32_t rack_gpus_max = 0;
 
   std::size_t nodes() const { return node_type.size(); }
   CpuMemory has_of(NodeId node) const { return node_has.has(node) ? node_has[node] : CpuMemory(); }
@@ -175,7 +178,7 @@ struct Cluster {
   // tasks of one GPU, else O(nodes). REQUIRES: task_gpus > 0.
   std::uint32_t room(GpuTypeId type, std::uint32_t task_gpus) const;
   Tier tier_of(Gang gang) const { return fairlead::tier_of(gang, node_host, node_rack); }
-  // Returns the best tier that any gang of `gpus` GPUs can have here. O(nodes).
+  // Returns the best tier that any gang of `gpus` GPUs can have here. O(1).
   Tier best_tier(std::uint32_t gpus) const;
 };
 

@@ -7,6 +7,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 namespace fairlead {
 namespace {
 
@@ -105,7 +107,7 @@ TEST(Cluster, RefusesWhatItCannotRepresent) {
   EXPECT_EQ(error_of(types), "no error");
 }
 
-RC_GTEST_PROP(ClusterProperty, WiderTiersFitLargerGangs, ()) {
+RC_GTEST_PROP(ClusterProperty, TheBestTierIsTheClosestWithRoomForTheGang, ()) {
   const auto sizes = *rc::gen::nonEmpty(
       rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange<std::uint32_t>(1, 9)));
   std::vector<NodeSpec> nodes;
@@ -113,8 +115,27 @@ RC_GTEST_PROP(ClusterProperty, WiderTiersFitLargerGangs, ()) {
     nodes.push_back(node("V100", sizes[i], fmt::format("r{}", i % 3)));
   }
   const Cluster cluster = *build_cluster("lab", Links{}, nodes);
-  for (std::uint32_t gpus = 1; gpus < cluster.gpus; ++gpus) {
-    RC_ASSERT(cluster.best_tier(gpus) <= cluster.best_tier(gpus + 1));
+  const auto has_room = [&](Tier tier, std::uint32_t gpus) {
+    if (tier == Tier::kPair && gpus > 2) return false;
+    std::uint32_t most = 0;
+    for (NodeId first : ids<NodeId>(cluster.nodes())) {
+      std::uint32_t room = 0;
+      for (NodeId other : ids<NodeId>(cluster.nodes())) {
+        const bool is_near = tier == Tier::kRack
+                                 ? cluster.node_rack[other] == cluster.node_rack[first]
+                                 : cluster.node_host[other] == cluster.node_host[first];
+        if (is_near) room += cluster.node_gpus[other];
+      }
+      most = std::max(most, room);
+    }
+    return gpus <= most;
+  };
+  for (std::uint32_t gpus = 1; gpus < cluster.gpus + 2; ++gpus) {
+    Tier best = Tier::kPair;
+    while (best != Tier::kSpine && !has_room(best, gpus)) {
+      best = static_cast<Tier>(static_cast<int>(best) + 1);
+    }
+    RC_ASSERT(cluster.best_tier(gpus) == best);
   }
 }
 

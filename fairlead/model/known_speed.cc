@@ -83,10 +83,6 @@ std::optional<Iteration> KnownSpeed::iteration(JobId job, Gang gang) const {
   return table_->iteration(job, gang);
 }
 
-Tier KnownSpeed::best_tier(std::uint32_t gpus) const {
-  return table_ != nullptr ? table_->best_tier(gpus) : cluster_.best_tier(gpus);
-}
-
 std::uint64_t KnownSpeed::revision() const {
   return state_->measured.revision() + state_->revision;
 }

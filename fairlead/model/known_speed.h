@@ -64,7 +64,7 @@ class KnownSpeed {
   std::optional<Rate> rate(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier) const;
   // Returns the rate at the best tier that a gang of that size can have here; 0 also if it is not known yet.
   Rate best_rate(JobId job, GpuTypeId type, std::uint32_t gpus) const {
-    return rate(job, type, gpus, best_tier(gpus)).value_or(Rate{});
+    return rate(job, type, gpus, cluster_.best_tier(gpus)).value_or(Rate{});
   }
   // Returns a number. Jobs with the same number have equal known speeds on every gang at any time, and ask for the same
   // number of GPUs. O(1).
@@ -83,8 +83,6 @@ class KnownSpeed {
   // computed from communication figures. model/uplinks.h computes the effect of sharing. O(slices).
   // REQUIRES: shared_links().
   std::optional<Iteration> iteration(JobId job, Gang gang) const;
-  // Returns the best tier that a gang of that size can have here.
-  Tier best_tier(std::uint32_t gpus) const;
   // Returns a number that rises whenever a known rate may have changed. Rates of the table never change. A policy that
   // caches rates compares this number.
   std::uint64_t revision() const;

@@ -296,7 +296,6 @@ TEST(MeasuredSpeed, IsAllThereIsWithoutATable) {
   KnownSpeed speed(nullptr, cluster, workload.jobs, RatesNeeded::kTable, {});
   for (JobId job : ids<JobId>(workload.jobs.size())) speed.add_job(job);
   EXPECT_EQ(speed.rate(kAnnVae, kV100, 2, Tier::kPair), Rate::one());
-  EXPECT_EQ(speed.best_tier(8), Tier::kRack);
   EXPECT_FALSE(speed.skew(kAnnVae).has_value());
   speed.on_run_begin(kAnnVae, std::vector<Slice>{{kV100Node, 2}}, Rate::of(0.75));
   speed.on_start(kAnnVae, std::vector<Slice>{{kV100Node, 2}}, {});

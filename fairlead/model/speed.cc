@@ -79,7 +79,6 @@ class SpeedBuilder {
     speed_.shares_links_ = network.kind == NetworkKind::kContention;
     speed_.exchange_ = network.exchange;
     number_types();
-    measure_tiers();
     resolve_models();
   }
 
@@ -117,19 +116,6 @@ class SpeedBuilder {
     const std::string product = type_key(product_of_type(name));
     products_.push_back(
         product_numbers_.try_emplace(product, product_numbers_.size()).first->second);
-  }
-
-  // Finds the largest gang for each tier: the best tier widens with the size.
-  void measure_tiers() {
-    std::uint32_t fits = 0;
-    for (std::size_t tier = 0; tier + 1 < kTiers; ++tier) {
-      std::uint32_t too_many = cluster_.gpus + 1;
-      while (fits + 1 < too_many) {
-        const std::uint32_t middle = fits + (too_many - fits) / 2;
-        (index_of(cluster_.best_tier(middle)) <= tier ? fits : too_many) = middle;
-      }
-      speed_.tier_gpus_max_[tier] = fits;
-    }
   }
 
   void resolve_models() {
@@ -364,7 +350,7 @@ class SpeedBuilder {
     count_assumed(job, reference.model, fallback);
     const double fastest = feasible(speed_.models_[reference.model], reference.gpus, types);
     double rate = speed_.rate_per_gpu(speed_.models_[reference.model], fallback, reference.gpus,
-                                      speed_.best_tier(reference.gpus), free_links_);
+                                      cluster_.best_tier(reference.gpus), free_links_);
     if (rate == 0) rate = fastest;
     if (rate > 0) reference.rate = reference.gpus * rate;
     FL_CHECK(reference.rate > 0, "job {} has no reference speed", job.row());
@@ -440,8 +426,8 @@ class SpeedBuilder {
   // type counts only if the gang runs there at every tier that it can have here, because policies
   // place by number and type. A gang that runs out of memory when spread is kept off that type.
   double feasible(const Resolved& model, std::uint32_t gpus, TypeMask& types) const {
-    const std::size_t best = index_of(speed_.best_tier(gpus));
-    const std::size_t widest = std::max(best, index_of(speed_.best_tier(cluster_.gpus)));
+    const std::size_t best = index_of(cluster_.best_tier(gpus));
+    const std::size_t widest = std::max(best, index_of(cluster_.best_tier(cluster_.gpus)));
     double fastest = 0;
     types = 0;
     for (GpuTypeId type : ids<GpuTypeId>(cluster_.type_names.size())) {
@@ -555,7 +541,7 @@ Rate Speed::locality(JobId job, Gang gang) const {
     return slowest;
   };
   const double here = at(cluster_->tier_of(gang));
-  const double best = at(best_tier(gpus));
+  const double best = at(cluster_->best_tier(gpus));
   return here >= best ? Rate::one() : quantised(here / best);
 }
 
@@ -569,7 +555,7 @@ double Speed::locality(JobId job, GpuTypeId type, std::uint32_t gpus, Tier tier)
                                      links_[type], exchange_)
                             .alone_ms();
   }
-  const double best = rate_per_gpu(model, type.row(), gpus, best_tier(gpus), links_);
+  const double best = rate_per_gpu(model, type.row(), gpus, cluster_->best_tier(gpus), links_);
   return std::min(rate_per_gpu(model, type.row(), gpus, tier, links_) / best, 1.0);
 }
 
@@ -589,12 +575,6 @@ std::optional<Iteration> Speed::iteration(JobId job, Gang gang) const {
 const ModelProfile* Speed::profile(JobId job) const {
   const std::uint32_t model = reference_of(job).model;
   return model == kNoProfile ? nullptr : &models_[model].profile;
-}
-
-Tier Speed::best_tier(std::uint32_t gpus) const {
-  std::size_t tier = 0;
-  while (tier < tier_gpus_max_.size() && gpus > tier_gpus_max_[tier]) ++tier;
-  return Tier(tier);
 }
 
 }  // namespace fairlead

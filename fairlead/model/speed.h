@@ -137,8 +137,6 @@ class Speed {
   const std::vector<AssumedSpeed>& assumed() const { return assumed_; }
   // Returns the type of durations if the trace names none; none() if the cluster has no such GPU.
   GpuTypeId reference_type() const { return reference_type_; }
-  // Like Cluster::best_tier, in O(1).
-  Tier best_tier(std::uint32_t gpus) const;
 
  private:
   friend class SpeedBuilder;
@@ -178,8 +176,6 @@ class Speed {
   std::vector<Resolved> models_;
   std::vector<Reference> references_;     // no two are equal
   IdVector<JobId, std::uint32_t> alike_;  // rows of references_
-  std::array<std::uint32_t, kTiers - 1> tier_gpus_max_ =
-      {};  // the largest gang that fits in each tier
   std::int64_t models_unknown_ = 0;
   std::vector<AssumedSpeed> assumed_;
   GpuTypeId reference_type_;

@@ -347,15 +347,6 @@ TEST(Speed, AnswersForPlacementsThatAreNotMade) {
   EXPECT_EQ(world.speed.rate(JobId(1), kV100, 1, Tier::kPair), Rate::of(0.5));
 }
 
-TEST(Speed, KnowsTheBestTierOfEverySize) {
-  for (const char* spec : {"1xV100:1", "3xV100:1", "2xV100:2", "5xV100:8,1xK80:3", "dally"}) {
-    const World world(*load_cluster(spec), builtin_models(), {{"", 1}});
-    for (std::uint32_t gpus = 1; gpus <= world.cluster.gpus + 2; ++gpus) {
-      ASSERT_EQ(world.speed.best_tier(gpus), world.cluster.best_tier(gpus)) << spec << " " << gpus;
-    }
-  }
-}
-
 // Random tables: two types, rows at sizes 1, 2, 4, some of them spread, some infeasible.
 SpeedTable random_table() {
   const auto rate = rc::gen::map(rc::gen::inRange(0, 2000), [](int n) { return n / 64.0; });

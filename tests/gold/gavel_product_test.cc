@@ -71,7 +71,7 @@ GavelWorld world_of(const Scene& scene) {
                  .arrival_s = to_seconds(scene.workload.jobs.arrival[id])};
     for (const std::string& type : world.types) {
       const GpuTypeId column = scene.cluster.type_named(type);
-      const Tier tier = scene.speed.best_tier(gang);
+      const Tier tier = scene.cluster.best_tier(gang);
       job.throughputs.push_back(scene.speed.rate(id, column, gang, tier).value() * kStepsPerS);
     }
     world.jobs.push_back(std::move(job));

@@ -12,7 +12,7 @@ namespace fairlead {
 double speed_on_mean(const View& view, const Plan& plan, JobId job, std::uint32_t gang) {
   double sum = 0;
   double gpus = 0;
-  const Tier tier = view.speed.best_tier(gang);
+  const Tier tier = view.cluster.best_tier(gang);
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
     if ((view.jobs.types[job] & type_bit(type)) == 0) continue;
     const double rate = view.speed.rate(job, type, gang, tier).value_or(Rate{0}).value();

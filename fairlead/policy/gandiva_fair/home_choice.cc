@@ -105,7 +105,7 @@ bool HomeChoice::fits_when_empty(const View& view, JobId job) const {
 
 double speed_on(const View& view, JobId job, GpuTypeId type) {
   const std::uint32_t gpus = view.jobs.gpus[job];
-  const Tier tier = view.speed.best_tier(gpus);
+  const Tier tier = view.cluster.best_tier(gpus);
   if (const auto known = view.speed.rate(job, type, gpus, tier)) return known->value();
   double slowest = 0;
   for (GpuTypeId other : ids<GpuTypeId>(view.cluster.type_names.size())) {

@@ -63,7 +63,7 @@ void Trades::find_speeds(const View& view) {
 // Adds the job's speed on each type times its GPUs, and returns its GPUs; 0 if a speed is unknown.
 double Trades::add_speeds(const View& view, JobId job, double* speeds) {
   const std::uint32_t gpus = view.jobs.gpus[job];
-  const Tier tier = view.speed.best_tier(gpus);
+  const Tier tier = view.cluster.best_tier(gpus);
   scores_.clear();
   for (GpuTypeId type : ids<GpuTypeId>(homes_.nodes().types())) {
     const auto rate = view.speed.rate(job, type, gpus, tier);

@@ -47,7 +47,7 @@ std::array<double, kTiers> rates_of(const View& view, const HadarBidder& bidder,
   std::array<double, kTiers> rates{};
   // One more copy is whole on a node.
   const auto tiers = bidder.copy == 0 ? kTiers : static_cast<std::size_t>(Tier::kRack);
-  for (auto tier = static_cast<std::size_t>(view.speed.best_tier(bidder.gpus)); tier < tiers;
+  for (auto tier = static_cast<std::size_t>(view.cluster.best_tier(bidder.gpus)); tier < tiers;
        ++tier) {
     rates[tier] = speeds.rate(type, Tier(tier));
   }

@@ -31,7 +31,8 @@ bool SettledJobs::is_settled(const View& view, const Plan& plan, JobId job) {
   const double rate = rate_on(view, job, gang);
   for (GpuTypeId type : ids<GpuTypeId>(view.cluster.type_names.size())) {
     if ((jobs.types[job] & type_bit(type)) == 0) continue;
-    for (auto tier = static_cast<std::size_t>(view.speed.best_tier(gpus)); tier < kTiers; ++tier) {
+    for (auto tier = static_cast<std::size_t>(view.cluster.best_tier(gpus)); tier < kTiers;
+         ++tier) {
       if (view.speed.rate(job, type, gpus, Tier(tier)).value_or(Rate{}).value() > rate)
         return false;
     }

@@ -17,7 +17,7 @@ JobKinds::Speeds measured(const View& view, const Plan& plan, JobId job, std::ui
       const auto rate = view.speed.rate(job, type, gpus, Tier(tier));
       speeds.rates.push_back(rate.value_or(Rate{}).value());
     }
-    const double best = speeds.rate(type, view.speed.best_tier(gpus));
+    const double best = speeds.rate(type, view.cluster.best_tier(gpus));
     const std::uint32_t gpus_up = plan.free().capacity(type);
     if ((view.jobs.types[job] & type_bit(type)) == 0 || !(best > 0) || gpus_up == 0) continue;
     sum += best * gpus_up;

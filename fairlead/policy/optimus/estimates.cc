@@ -19,8 +19,8 @@ double between(double low, double high, Rng& rng) { return low + (high - low) * 
 }  // namespace
 
 bool can_run(const View& view, JobId job, GpuTypeId type, std::uint32_t gpus) {
-  const Tier widest = gpus == 1 ? Tier::kPair : view.speed.best_tier(view.cluster.gpus);
-  for (Tier tier = view.speed.best_tier(gpus); tier <= widest;
+  const Tier widest = gpus == 1 ? Tier::kPair : view.cluster.best_tier(view.cluster.gpus);
+  for (Tier tier = view.cluster.best_tier(gpus); tier <= widest;
        tier = Tier(static_cast<int>(tier) + 1)) {
     if (view.speed.rate(job, type, gpus, tier).value_or(Rate{}).fixed == 0) return false;
   }

@@ -157,7 +157,7 @@ void HadarE::collect(const View& view, Plan& plan) {
   rates_.assign(forks_.size() * types(view), 0);
   for (std::size_t i = 0; i < forks_.size(); ++i) {
     Fork& fork = forks_[i];
-    const Tier tier = fork.is_wide ? view.speed.best_tier(fork.gpus) : tier_on_node(fork.gpus);
+    const Tier tier = fork.is_wide ? view.cluster.best_tier(fork.gpus) : tier_on_node(fork.gpus);
     const TypeMask allowed = fork.is_wide ? view.jobs.types[fork.job] : fork.fitting;
     for (GpuTypeId type : ids<GpuTypeId>(types(view))) {
       if ((allowed & type_bit(type)) == 0) continue;
