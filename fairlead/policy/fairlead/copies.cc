@@ -51,12 +51,16 @@ void Copies::offer(const HadarBidder& bidder, std::uint32_t copy, double weight)
 }
 
 void Copies::add(std::uint32_t gpus, std::vector<HadarBidder>& bidders) {
-  std::ranges::sort(offers_, [](const Offer& a, const Offer& b) {
-    if (a.weight != b.weight) return a.weight > b.weight;
-    return std::tuple(a.bidder->job, a.copy) < std::tuple(b.bidder->job, b.copy);
-  });
+  const auto is_worse = [](const Offer& a, const Offer& b) {
+    if (a.weight != b.weight) return a.weight < b.weight;
+    return std::tuple(a.bidder->job, a.copy) > std::tuple(b.bidder->job, b.copy);
+  };
   added_.clear();
-  for (const Offer& offer : offers_) {
+  std::ranges::make_heap(offers_, is_worse);
+  while (!offers_.empty()) {
+    std::ranges::pop_heap(offers_, is_worse);
+    const Offer offer = offers_.back();
+    offers_.pop_back();
     HadarBidder copy = *offer.bidder;
     if (copy.gpus > gpus) break;
     gpus -= copy.gpus;

@@ -35,7 +35,7 @@ class Copies {
   // Adds an offer: the job's gang, or, if copy > 0, one more copy. The bidder must outlive add().
   void offer(const HadarBidder& bidder, std::uint32_t copy, double weight);
   // Adds to the bidders the copies among the offers of the largest weights, for that many GPUs.
-  // Invalidates pointers to bidders. O(offers x log offers).
+  // Invalidates pointers to bidders. O(offers + gpus x log offers).
   void add(std::uint32_t gpus, std::vector<HadarBidder>& bidders);
 
  private:

@@ -42,6 +42,7 @@ void Durations::watch(std::span<const Ran> jobs) {
   }
   ended_of_.resize(std::max(ended_of_.size(), alive_of_.size()));
   hazards_of_.resize(alive_of_.size());
+  unstarted_left_s_.resize(alive_of_.size());
 
   Hazards guess;
   guess.fill(1 - std::sqrt(0.5));
@@ -49,6 +50,7 @@ void Durations::watch(std::span<const Ran> jobs) {
   for (UserId user : ids<UserId>(alive_of_.size())) {
     if (alive_of_[user] == Counts{}) continue;
     hazards_of_[user] = hazards(ended_of_[user], alive_of_[user], of_all);
+    unstarted_left_s_[user] = index_s({user, 0});
   }
 }
 
@@ -66,6 +68,11 @@ Durations::Hazards Durations::hazards(const Counts& ended, const Counts& alive,
 }
 
 double Durations::left_s(Ran job) const {
+  return job.s == 0 ? unstarted_left_s_[job.user] : index_s(job);
+}
+
+// Returns the inverse of the Gittins index.
+double Durations::index_s(Ran job) const {
   const auto& bounds = bounds_s();
   const Hazards& hazards = hazards_of_[job.user];
   double least = std::numeric_limits<double>::infinity();

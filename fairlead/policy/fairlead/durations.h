@@ -54,6 +54,7 @@ class Durations {
 
   static const std::array<double, kParts + 1>& bounds_s();
   static std::size_t part_of(double s);
+  double index_s(Ran job) const;
   static Hazards hazards(const Counts& ended, const Counts& alive, const Hazards& prior);
 
   Counts ended_{};
@@ -61,6 +62,7 @@ class Durations {
   // As of the last watch().
   IdVector<UserId, Counts> alive_of_;
   IdVector<UserId, Hazards> hazards_of_;
+  IdVector<UserId, double> unstarted_left_s_;  // left_s() of jobs that have not run
 };
 
 }  // namespace fairlead

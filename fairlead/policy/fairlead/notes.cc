@@ -1,6 +1,7 @@
 #include "fairlead/policy/fairlead/notes.h"
 
 #include <cmath>
+#include <utility>
 
 namespace fairlead {
 
@@ -31,20 +32,18 @@ void FairleadNotes::note_due(const View& view, UserId user, double due, Plan& pl
 }
 
 void FairleadNotes::note_jobs(std::span<const Ranked> ranked, Plan& plan) {
-  next_tenths_.clear();
+  ++round_;
   for (const Ranked& of : ranked) {
-    const std::int64_t tenths = std::llround(10 * of.rank);
-    next_tenths_.emplace(of.job, tenths);
-    const auto noted = tenths_.find(of.job);
-    if (noted != tenths_.end() && noted->second == tenths) continue;
+    const Rank next{.tenths = std::llround(10 * of.rank), .round = round_};
+    const Rank noted = std::exchange(ranks_.grow_to(of.job), next);
+    if (noted.round + 1 == round_ && noted.tenths == next.tenths) continue;
     plan.note(note::Rank{of.job, note::Millionths::of(of.rank)});
   }
-  std::swap(tenths_, next_tenths_);
 }
 
 void FairleadNotes::fields(Archive& archive) {
   archive.rows(due_, behind_min_);
-  archive(tenths_);
+  archive(round_, ranks_);
 }
 
 }  // namespace fairlead

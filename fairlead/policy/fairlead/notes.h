@@ -8,7 +8,7 @@
 #include "fairlead/policy/fairlead/debts.h"
 #include "fairlead/policy/policy.h"
 
-#include <map>
+#include <cstdint>
 #include <span>
 
 namespace fairlead {
@@ -27,12 +27,18 @@ class FairleadNotes {
   void fields(Archive& archive);
 
  private:
+  struct Rank {
+    std::int64_t tenths = 0;
+    std::uint64_t round = 0;  // in which the job was present last; 0: none
+    void fields(Archive& archive) { archive(tenths, round); }
+  };
+
   void note_due(const View& view, UserId user, double due, Plan& plan);
 
   IdVector<UserId, std::int64_t> due_;         // thousandths of a GPU
   IdVector<UserId, std::int64_t> behind_min_;  // GPU-minutes
-  std::map<JobId, std::int64_t> tenths_;       // tenths of ranks
-  std::map<JobId, std::int64_t> next_tenths_;  // workspace
+  std::uint64_t round_ = 1;
+  IdVector<JobId, Rank> ranks_;
 };
 
 }  // namespace fairlead
