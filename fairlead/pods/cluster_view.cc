@@ -25,14 +25,14 @@ std::string ClusterView::set_pod(const Pod& pod) {
   if (before != pod.node) pods_on_[before].erase(pod.uid);
   if (!pod.node.empty()) {
     pods_on_[pod.node].insert(pod.uid);
-    assumed_.erase(pod.uid);
+    end_binding(pod.uid);
   }
   residents_.set(pod);
   return before;
 }
 
 std::string ClusterView::remove_pod(const std::string& uid) {
-  assumed_.erase(uid);
+  end_binding(uid);
   residents_.remove(uid);
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return {};
@@ -43,8 +43,20 @@ std::string ClusterView::remove_pod(const std::string& uid) {
 }
 
 void ClusterView::assume(const GangAct& act) {
-  if (act.kind == GangAct::Kind::kBind) assumed_[act.pod].node = act.node;
+  if (act.kind == GangAct::Kind::kBind) {
+    std::string& node = assumed_[act.pod].node;
+    if (!node.empty()) assumed_on_[node].erase(act.pod);
+    node = act.node;
+    assumed_on_[node].insert(act.pod);
+  }
   residents_.asked(act.pod, act.node, act.gpus);
+}
+
+void ClusterView::end_binding(const std::string& uid) {
+  const auto found = assumed_.find(uid);
+  if (found == assumed_.end()) return;
+  assumed_on_[found->second.node].erase(uid);
+  assumed_.erase(found);
 }
 
 void ClusterView::take_answer(const GangAct& act, int status) {
@@ -54,7 +66,7 @@ void ClusterView::take_answer(const GangAct& act, int status) {
     assumed->second.is_open |= status == 0 || status >= 500;
   }
   if (!is_refused || (assumed != assumed_.end() && assumed->second.is_open)) return;
-  assumed_.erase(act.pod);
+  end_binding(act.pod);
   residents_.refused(act.pod);
 }
 
@@ -80,8 +92,10 @@ bool ClusterView::is_lost(const std::string& node) const {
 
 void ClusterView::each_on(const std::string& node,
                           const std::function<void(const Pod&)>& sink) const {
-  for (const auto& [uid, assumed] : assumed_) {
-    if (assumed.node == node && may_come(uid)) sink(pods_.at(uid));
+  if (const auto coming = assumed_on_.find(node); coming != assumed_on_.end()) {
+    for (const std::string& uid : coming->second) {
+      if (may_come(uid)) sink(pods_.at(uid));
+    }
   }
   const auto on = pods_on_.find(node);
   if (on == pods_on_.end()) return;

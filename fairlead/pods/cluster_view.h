@@ -63,7 +63,7 @@ class ClusterView {
   // Returns true if the node is gone, or its kubelet is silent.
   bool is_lost(const std::string& node) const;
   // Calls `sink` with each pod that is on the node and has not ended, or that may still come.
-  // O(pods of the node + assumed).
+  // O(pods of the node).
   void each_on(const std::string& node, const std::function<void(const Pod&)>& sink) const;
   // Returns true if the node is ready and has that many GPUs that no pod has or may still get. A pod of the gang
   // `own` that may still come does not count, because the GPUs are for it: its binding is sent again.
@@ -91,10 +91,13 @@ class ClusterView {
     bool is_open = false;  // one such call had no answer, so a refusal of another proves nothing
   };
 
-  Inventory::Nodes nodes_;                                // by name
-  std::map<std::string, Pod> pods_;                       // by uid
-  std::map<std::string, std::set<std::string>> pods_on_;  // uids, by node
-  std::map<std::string, Assumed> assumed_;                // bindings, by uid of the pod
+  void end_binding(const std::string& uid);
+
+  Inventory::Nodes nodes_;                                   // by name
+  std::map<std::string, Pod> pods_;                          // by uid
+  std::map<std::string, std::set<std::string>> pods_on_;     // uids, by node
+  std::map<std::string, Assumed> assumed_;                   // bindings, by uid of the pod
+  std::map<std::string, std::set<std::string>> assumed_on_;  // uids of these pods, by node
   Residents residents_;
   Budgets budgets_;
   Quotas quotas_;
