@@ -18,6 +18,12 @@ bool is_complete(const Json& object) {
 
 bool is_done(const Json& child) { return phase_of(child) == "Succeeded" || is_complete(child); }
 
+// Returns whether all pods of a Job run or have succeeded.
+bool is_ready(const Json& job) {
+  return is_complete(job) ||
+         integer_at(job, {"status", "ready"}) >= integer_at(job, {"spec", "parallelism"}, 1);
+}
+
 }  // namespace
 
 bool FakeOperator::is_suspended(const Json& object) const {
@@ -102,6 +108,8 @@ void FakeOperators::operate(const FakeKey& key) {
       continue;
     }
     if (is_to_rest) continue;
+    const FakeObject before = store_.find({child.resource, key.name_space, child.after});
+    if (!child.after.empty() && (!before || !is_ready(*before))) continue;
     Json made = child.object;
     made["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", played.api_version()},
                                                         {"kind", played.kind},

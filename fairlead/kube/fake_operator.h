@@ -23,6 +23,8 @@ struct FakeChild {
   std::string resource;  // "/api/v1/pods"
   std::string name;
   Json object;  // metadata and spec; the owner reference is added
+  std::string
+      after{};  // another child, if it is made only after all pods of that run, or have succeeded
 };
 
 struct FakeOperator {

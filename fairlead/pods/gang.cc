@@ -67,7 +67,8 @@ bool PodGang::runs_at(const std::vector<GangPlace>& where) const {
     if (pod->state != Pod::State::kRunning) return false;
     ++running;
   }
-  return running + succeeded() >= (room < owner_.tasks ? room : owner_.pods);
+  const std::uint32_t all = owner_.pods - (missing() - awaited());
+  return running + succeeded() >= (room < owner_.tasks ? room : all);
 }
 
 std::string PodGang::trouble(const std::vector<GangPlace>& where) const {
@@ -121,7 +122,7 @@ std::vector<GangAct> PodGang::acts_to_run(const std::vector<GangPlace>& where, c
   if (owner_.is_ours) return {{.kind = GangAct::Kind::kResume}};
   if (owner_.is_of_kueue()) return {};  // Kueue does the rest
   const std::vector<const Pod*> here = members();
-  if (here.size() + succeeded() < owner_.pods) return {};
+  if (awaited() > 0) return {};
   std::map<std::string, std::uint32_t> room = room_left(where);
   // All or none: half a gang would block GPUs for nothing.
   const bool all_fit = std::ranges::all_of(room, [&](const auto& entry) {

@@ -4,7 +4,8 @@
 // change that has not happened yet is requested again.
 //
 //   to run:   resume the owner; once all of its pods exist, and the GPUs of their nodes are free, bind
-//             each; they all run. Pods without GPUs ride along, and are not waited for
+//             each; they all run. Pods without GPUs ride along, and are not waited for. Pods that the owner
+//             creates in stages are bound as they come: the gang has the GPUs of all from the beginning
 //   The pods of a Workload of Kueue are its own: it is resumed, and runs once Kueue has admitted it.
 //   to stop:  suspend the owner, which deletes its pods; if it cannot be suspended, mark the pods as
 //             preempted and evict them. Their GPUs are free once the pods are deleted
@@ -89,6 +90,8 @@ class PodGang {
   std::vector<const Pod*> members() const;
   // Returns how many pods with GPUs still have to be created.
   std::uint32_t missing() const;
+  // Returns for how many of these the others wait: for none if the pods are created in stages, and some exist.
+  std::uint32_t awaited() const { return owner_.is_staged && !pods_.empty() ? 0 : missing(); }
   // Returns whether all pods with GPUs exist: none has to be created, for the first time or again.
   bool is_whole() const { return missing() == 0; }
 

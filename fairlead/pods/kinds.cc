@@ -35,7 +35,8 @@ std::vector<PodSetsAt> job_sets(const KeyPath& where) {
            .is_many = true,
            .counts = {{"replicas"}, {"template", "spec", "parallelism"}},
            .limit = {},
-           .shape = {"template", "spec", "template"}}};
+           .shape = {"template", "spec", "template"},
+           .after = {"dependsOn"}}};
 }
 
 // Returns a kind of Kubeflow's operators, which list replicas by their role in the field `replicas` of the spec.
@@ -149,6 +150,7 @@ PodSet set_of(const PodSetsAt& at, const Json& value) {
   }
   const bool is_limited = !at.limit.empty() && json_along(value, at.limit).is_number_integer();
   if (is_limited) set.pods = std::min(set.pods, number_along(value, at.limit));
+  set.waits = !at.after.empty() && !json_along(value, at.after).empty();
   return set;
 }
 
@@ -213,6 +215,13 @@ std::vector<PodSet> pod_sets(const OwnerKind& kind, const Json& object) {
     for (const Json& value : where) sets.push_back(set_of(at, value));
   }
   return sets;
+}
+
+bool is_staged(const OwnerKind& kind, const Json& object) {
+  const std::vector<PodSet> sets = pod_sets(kind, object);
+  if (std::ranges::any_of(sets, &PodSet::waits)) return true;
+  const Json& order = json_along(object, kind.order);
+  return sets.size() > 1 && !kind.order.empty() && order.is_string() && order == "InOrder";
 }
 
 const Json& controller_of(const Json& object) {

@@ -23,6 +23,7 @@ struct PodSetsAt {
   std::vector<KeyPath> counts;  // in a set: factors of its number of pods; a missing one is 1
   KeyPath limit;                // in a set: the largest number of pods; empty: no limit
   KeyPath shape;                // in a set: the pods' template
+  KeyPath after{};              // in a set: a list of the sets that it waits for
 };
 
 // The field of a joined owner with the object below it.
@@ -70,8 +71,11 @@ bool creates_again(std::string_view api_version, std::string_view kind);
 struct PodSet {
   const Json* shape = nullptr;  // points into `object`
   std::int64_t pods = 0;
+  bool waits = false;  // for pods of other sets
 };
 std::vector<PodSet> pod_sets(const OwnerKind& kind, const Json& object);
+// Returns true if the owner creates some pods only after others have started or ended.
+bool is_staged(const OwnerKind& kind, const Json& object);
 
 // Returns the reference to the owner that controls an object; null: none does.
 const Json& controller_of(const Json& object);

@@ -33,9 +33,24 @@ TEST(Kinds, AJobSetHasThePodsOfAllJobsThatAskForGpus) {
   ASSERT_TRUE(owner.has_value()) << owner.error().message;
   EXPECT_EQ(owner->pods, 6U);
   EXPECT_EQ(owner->task_gpus, 4U);
-  object["spec"]["startupPolicy"] = {{"startupPolicyOrder", "InOrder"}};
-  EXPECT_EQ(parse_owner(kind, object).error().message,
-            "its pods wait for each other, so that they never run together");
+  EXPECT_FALSE(owner->is_staged);
+}
+
+TEST(Kinds, AnOwnerWhoseSetsWaitForEachOtherIsStaged) {
+  const OwnerKind& kind = *find_owner_kind("jobset.x-k8s.io/v1alpha2", "JobSet");
+  const Json set = {{"template", {{"spec", {{"template", shape(2)}}}}}};
+  const Json two = {{"spec", {{"replicatedJobs", Json::array({set, set})}}}};
+  EXPECT_FALSE(parse_owner(kind, two)->is_staged);
+  Json ordered = two;
+  ordered["spec"]["startupPolicy"] = {{"startupPolicyOrder", "InOrder"}};
+  EXPECT_TRUE(parse_owner(kind, ordered)->is_staged);
+  Json dependent = two;
+  dependent["spec"]["replicatedJobs"][1]["dependsOn"] =
+      Json::array({{{"name", "a"}, {"status", "Complete"}}});
+  EXPECT_TRUE(parse_owner(kind, dependent)->is_staged);
+  // A TrainJob's JobSet below it has its sets.
+  const OwnerKind& above = *find_owner_kind("trainer.kubeflow.org/v1alpha1", "TrainJob");
+  EXPECT_TRUE(parse_owner(above, {{"spec", Json::object()}, {"below", dependent}})->is_staged);
 }
 
 TEST(Kinds, TheJobsOfKubeflowHaveThePodsOfAllRoles) {

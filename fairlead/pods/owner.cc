@@ -146,10 +146,7 @@ Result<Owner> parse_owner(const OwnerKind& kind, const Json& object, std::string
   if (std::ranges::all_of(sets, [](const PodSet& set) { return set.pods == 0; })) {
     return input_error("it has no pods");
   }
-  const Json& order = json_along(object, kind.order);
-  if (sets.size() > 1 && !kind.order.empty() && order.is_string() && order == "InOrder") {
-    return input_error("its pods wait for each other, so that they never run together");
-  }
+  owner.is_staged = is_staged(kind, object);
   owner.workload_class = text_at(object, {"metadata", "labels", kKueuePriority});
   if (const Json& name = json_along(object, kind.priority);
       !kind.priority.empty() && name.is_string()) {

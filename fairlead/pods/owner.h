@@ -88,6 +88,7 @@ struct Owner {
   std::optional<std::int64_t> priority{};  // its priority within that queue
   bool preempts = false;                   // Kueue evicts lower priorities of the queue for it
   std::string pending{};                   // why Kueue has it wait; empty: not known
+  bool is_staged = false;  // some pods are created only after others have started or ended
   bool is_suspended = false;
   bool is_ours = false;        // Fairlead made the suspension
   bool is_held = false;        // its user holds it by annotation

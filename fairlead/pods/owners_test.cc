@@ -100,6 +100,53 @@ TEST(UnequalPodsFaults, GangsComeToTheirEndsWhereverTheSchedulerIsKilled) {
   try_kills<UnequalTurns>(1, 5);
 }
 
+// A JobSet with a set without GPUs, as initializers are, and two sets with GPUs. Each waits for the one before.
+Made staged_set(Duration run) {
+  Made of = made("JobSet", run);
+  Json& sets = of.object["spec"]["replicatedJobs"];
+  Json first = sets[0];
+  first["name"] = "init";
+  first["template"]["spec"]["template"] = fake_template(0, runs_for(seconds(30)));
+  sets.insert(sets.begin(), first);
+  for (const std::size_t set : {1U, 2U}) {
+    sets[set]["dependsOn"] = Json::array({{{"name", sets[set - 1]["name"]}, {"status", "Ready"}}});
+  }
+  return of;
+}
+
+TEST_F(OwnersTest, PodsInStagesStartOneAfterTheOtherOnTheGpusOfAll) {
+  const Made of = staged_set({});
+  ASSERT_EQ(server_.act("POST", of.path, of.object).status, 201);
+  Scheduler live(server_, "fifo:skip=true");
+  live.run_for(seconds(5));
+  rival(1);
+  live.run_for(seconds(60));
+  EXPECT_EQ(running(), 2);
+  EXPECT_EQ(running("bob"), 0);
+  EXPECT_EQ(live.state("ann/train"), JobState::kRunning);
+  EXPECT_EQ(live.places(), 1);
+  EXPECT_TRUE(live.failures().empty());
+}
+
+// Gangs take turns on eight GPUs; one has pods in stages.
+class StagedTurns : public RunToTheEnd {
+ public:
+  StagedTurns() {
+    add_operators(server);
+    for (const std::string name : {"a", "b"}) server.add_node({.name = name, .gpus = 4});
+    const Made of = staged_set(seconds(60));
+    server.act("POST", of.path, of.object);
+    server.add_job({.name_space = "bob", .name = "y", .pods = 1, .gpus = 4, .run = seconds(60)});
+    server.add_job({.name_space = "cy", .name = "z", .pods = 2, .gpus = 3, .run = seconds(60)});
+  }
+};
+
+TEST(StagedPodsFaults, GangsComeToTheirEndsWhateverCallGoesWrong) { try_faults<StagedTurns>(21); }
+
+TEST(StagedPodsFaults, GangsComeToTheirEndsWhereverTheSchedulerIsKilled) {
+  try_kills<StagedTurns>(1, 5);
+}
+
 TEST_F(OwnersTest, SmallPodsOfAGangShareATaskOnOneNode) {
   const Json gang = {{std::string(kGangOf), "players"}, {std::string(kGangSize), "5"}};
   server_.add_node({.name = "m", .gpus = 4});

@@ -60,6 +60,9 @@ void note_wait(Assignment& wish, const PodGang& gang, const ClusterView& cluster
 // Returns when the start of the run has failed, unless the gang runs.
 Time start_due(const Assignment& wish) { return std::max(wish.start, wish.waited) + kStartLimit; }
 
+// Returns the longest time in which not all pods of a running gang run. Pods of a later stage start in it.
+Duration broken_limit(const Owner& owner) { return owner.is_staged ? kStartLimit : kBrokenLimit; }
+
 // Returns why the gang's pods cannot be bound as they are; empty: they can, or only an attempt can show it.
 // `has_place`: the engine wants it to run.
 std::string unbindable(const PodGang& gang, const ClusterView& cluster, bool has_place) {
@@ -69,7 +72,7 @@ std::string unbindable(const PodGang& gang, const ClusterView& cluster, bool has
     if (pod->is_gated) return fmt::format("pod {} has a scheduling gate", pod->name);
   }
   // Pods without a known owner are complete, or the gang has no job.
-  const std::uint32_t missing = owner.kind == nullptr ? 0 : gang.missing();
+  const std::uint32_t missing = owner.kind == nullptr ? 0 : gang.awaited();
   if (owner.is_held_by_user()) return {};
   if (std::string why = volume_objection(gang, cluster); !why.empty()) return why;
   if (missing == 0) return {};
@@ -188,7 +191,10 @@ Time Reconciler::due() const {
   for (const auto& [key, wish] : assignments_) {
     if (!wish.runs) continue;
     if (!wish.is_started) first = std::min(first, start_due(wish));
-    if (wish.broken != Time::never()) first = std::min(first, wish.broken + kBrokenLimit);
+    if (wish.broken != Time::never()) {
+      const GangBook::Entry* const entry = gangs_.find(key);
+      first = std::min(first, wish.broken + broken_limit(entry->gang.owner()));
+    }
   }
   return first;
 }
@@ -436,7 +442,7 @@ bool Reconciler::settle_thaw(Look& look) const {
   return true;
 }
 
-// Ends the gang after kBrokenLimit, because not all of its pods run any more.
+// Ends the gang after a while, because not all of its pods run any more.
 void Reconciler::settle_broken(Look& look) const {
   const std::string trouble = look.gang().trouble(look.wish.where);
   look.wish.broken = std::min(look.wish.broken, look.now);
@@ -447,7 +453,7 @@ void Reconciler::settle_broken(Look& look) const {
     look.out.explanation = {"Stopped", look.owner().pending};
     return report(look, {.kind = EventKind::kHeld, .job = look.entry.job});
   }
-  if (look.now >= look.wish.broken + kBrokenLimit) {
+  if (look.now >= look.wish.broken + broken_limit(look.owner())) {
     return give_up(look, EventKind::kEvicted,
                    trouble.empty() ? "one of its pods is gone" : trouble);
   }

@@ -49,10 +49,12 @@ inline void add_operators(FakeServer& server) {
                            [](const Json& object) {
                              std::vector<FakeChild> jobs;
                              for (const Json& set : object["spec"]["replicatedJobs"]) {
+                               const bool waits = !jobs.empty() && set.contains("dependsOn");
                                jobs.push_back({std::string(kJobs),
                                                fmt::format("{}-{}", name_of(object),
                                                            set["name"].get<std::string>()),
-                                               {{"spec", set["template"]["spec"]}}});
+                                               {{"spec", set["template"]["spec"]}},
+                                               waits ? jobs.back().name : ""});
                              }
                              return jobs;
                            },
