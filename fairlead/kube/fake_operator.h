@@ -22,9 +22,8 @@ namespace fairlead {
 struct FakeChild {
   std::string resource;  // "/api/v1/pods"
   std::string name;
-  Json object;  // metadata and spec; the owner reference is added
-  std::string
-      after{};  // another child, if it is made only after all pods of that run, or have succeeded
+  Json object;          // metadata and spec; the owner reference is added
+  std::string after{};  // the child whose pods must run, or have succeeded, before it is made
 };
 
 struct FakeOperator {

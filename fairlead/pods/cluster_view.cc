@@ -148,8 +148,9 @@ std::string ClusterView::objection(const PodGang& gang) const {
 std::string ClusterView::quota_objection(const PodGang& gang, std::uint32_t pods) const {
   const Owner& owner = gang.owner();
   // Which pods are missing is not known if only some are; each needs at most as much as a task.
-  if (pods == owner.pods) return quotas_.objection(owner.name_space, owner.requests, 1);
-  return quotas_.objection(owner.name_space, owner.needs.requests, pods);
+  const bool is_all = pods == owner.pods;
+  return quotas_.objection(owner.name_space, priorities_.class_of_pods(owner),
+                           is_all ? owner.requests : owner.needs.requests, is_all ? 1 : pods);
 }
 
 std::int64_t ClusterView::tickets(const std::string& name_space) const {

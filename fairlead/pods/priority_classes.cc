@@ -25,12 +25,16 @@ GangPriority PriorityClasses::of(const Owner& owner) const {
   if (owner.priority) return {.value = *owner.priority, .preempts = false};
   if (const auto found = of_workloads_.find(owner.workload_class); found != of_workloads_.end())
     return found->second;
-  if (const auto found = of_pods_.find(owner.priority_class); found != of_pods_.end())
-    return found->second;
+  const auto found = of_pods_.find(class_of_pods(owner));
+  return found == of_pods_.end() ? GangPriority{} : found->second;
+}
+
+std::string PriorityClasses::class_of_pods(const Owner& owner) const {
+  if (of_pods_.contains(owner.priority_class)) return owner.priority_class;
   // The API server takes the lowest of several defaults.
   const auto least =
       std::ranges::min_element(defaults_, {}, [](const auto& entry) { return entry.second.value; });
-  return least == defaults_.end() ? GangPriority{} : least->second;
+  return least == defaults_.end() ? std::string() : least->first;
 }
 
 }  // namespace fairlead

@@ -22,6 +22,8 @@ class PriorityClasses {
   // Returns the priority that Kueue has resolved, else by the owner's WorkloadPriorityClass if there is one of that name,
   // else by the class of its pods, else by the class that is the default of the cluster. O(log of the classes).
   GangPriority of(const Owner& owner) const;
+  // Returns the name of the class that the API server gives to the owner's pods; empty: none. O(default classes).
+  std::string class_of_pods(const Owner& owner) const;
 
  private:
   std::map<std::string, GangPriority> of_pods_;       // by the name of the class

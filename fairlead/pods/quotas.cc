@@ -1,5 +1,8 @@
 #include "fairlead/pods/quotas.h"
 
+#include "fairlead/pods/kinds.h"
+#include "fairlead/pods/label_selector.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +21,21 @@ Amount counted(const Resources& each, std::string_view entry) {
   return found == each.end() ? 0 : found->second;
 }
 
+// Returns the scopes of a quota as a label selector, of which the labels are scopes; null: it has none.
+Json scopes_of(const Json& spec) {
+  Json expressions = Json::array();
+  for (const Json& scope : json_at(spec, {"scopes"})) {
+    expressions.push_back({{"key", scope}, {"operator", "Exists"}});
+  }
+  for (const Json& rule : json_at(spec, {"scopeSelector", "matchExpressions"})) {
+    expressions.push_back({{"key", json_at(rule, {"scopeName"})},
+                           {"operator", json_at(rule, {"operator"})},
+                           {"values", json_at(rule, {"values"})}});
+  }
+  if (expressions.empty()) return {};
+  return {{"matchExpressions", std::move(expressions)}};
+}
+
 // Returns "8" or "0.5".
 std::string amount_text(Amount amount) {
   return fmt::format("{}", static_cast<double>(amount) / 1000);
@@ -28,21 +46,27 @@ std::string amount_text(Amount amount) {
 void Quotas::on(const ReflectedChange& change) {
   const bool is_gone = change.kind == ReflectedChange::Kind::kDeleted;
   const Json& spec = is_gone ? Json() : json_at(*change.object, {"spec"});
-  const bool is_scoped =
-      !json_at(spec, {"scopes"}).empty() || !json_at(spec, {"scopeSelector"}).empty();
-  if (is_gone || is_scoped) {
+  Json scopes = scopes_of(spec);
+  const bool is_known =
+      std::ranges::all_of(json_at(scopes, {"matchExpressions"}),
+                          [](const Json& rule) { return rule["key"] == kPriorityClass; });
+  if (is_gone || !is_known) {
     quotas_.erase(change.name);
     return;
   }
   quotas_[change.name] = {parse_resources(json_at(spec, {"hard"})),
-                          parse_resources(json_at(*change.object, {"status", "used"}))};
+                          parse_resources(json_at(*change.object, {"status", "used"})),
+                          std::move(scopes)};
 }
 
-std::string Quotas::objection(const std::string& name_space, const Resources& each,
-                              std::uint32_t pods) const {
+std::string Quotas::objection(const std::string& name_space, const std::string& priority_class,
+                              const Resources& each, std::uint32_t pods) const {
+  std::map<std::string, std::string> scopes;
+  if (!priority_class.empty()) scopes.emplace(kPriorityClass, priority_class);
   for (auto at = quotas_.lower_bound({name_space, ""});
        at != quotas_.end() && at->first.first == name_space; ++at) {
     const Quota& quota = at->second;
+    if (!quota.classes.is_null() && !selects(quota.classes, scopes)) continue;
     for (const auto& [entry, hard] : quota.hard) {
       const auto found = quota.used.find(entry);
       const Amount left = hard - (found == quota.used.end() ? 0 : std::min(found->second, hard));

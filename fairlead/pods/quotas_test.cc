@@ -17,9 +17,24 @@ class QuotasTest : public testing::Test {
                 .name = {"ann", "team"},
                 .object = std::make_shared<const Json>(quota)});
   }
-  std::string objection(std::uint32_t pods, const std::string& name_space = "ann") const {
-    return quotas_.objection(name_space, {{"cpu", 500}, {"nvidia.com/gpu", 8000}, {"pods", 1000}},
-                             pods);
+  std::string objection(std::uint32_t pods, const std::string& name_space = "ann",
+                        const std::string& priority_class = "") const {
+    return quotas_.objection(name_space, priority_class,
+                             {{"cpu", 500}, {"nvidia.com/gpu", 8000}, {"pods", 1000}}, pods);
+  }
+  // Sets a quota of no pods for those priority classes.
+  void set_for_classes(const std::string& how, const Json& classes) {
+    const Json rule = {{"scopeName", "PriorityClass"}, {"operator", how}, {"values", classes}};
+    const Json quota = {{"spec",
+                         {{"hard", {{"pods", "0"}}},
+                          {"scopeSelector", {{"matchExpressions", Json::array({rule})}}}}}};
+    quotas_.on({.kind = ReflectedChange::Kind::kAdded,
+                .name = {"ann", "team"},
+                .object = std::make_shared<const Json>(quota)});
+  }
+  // Returns whether it is against pods of the class.
+  bool refuses(const std::string& priority_class) const {
+    return !objection(1, "ann", priority_class).empty();
   }
 
   Quotas quotas_;
@@ -50,6 +65,24 @@ TEST_F(QuotasTest, OtherEntriesAndScopedQuotasDoNotObject) {
   EXPECT_EQ(objection(1), "");
   set({{"pods", "0"}}, Json::object(), {"Terminating"});
   EXPECT_EQ(objection(1), "");
+}
+
+TEST_F(QuotasTest, AQuotaForPriorityClassesObjectsToPodsOfThese) {
+  set_for_classes("In", {"high", "urgent"});
+  EXPECT_TRUE(refuses("high"));
+  EXPECT_FALSE(refuses("low"));
+  EXPECT_FALSE(refuses(""));
+  set_for_classes("NotIn", {"high"});
+  EXPECT_FALSE(refuses("high"));
+  EXPECT_TRUE(refuses("low"));
+  set_for_classes("DoesNotExist", Json::array());
+  EXPECT_FALSE(refuses("high"));
+  EXPECT_TRUE(refuses(""));
+  set({{"pods", "0"}}, Json::object(), {"PriorityClass"});
+  EXPECT_TRUE(refuses("high"));
+  EXPECT_FALSE(refuses(""));
+  set({{"pods", "0"}}, Json::object(), {"PriorityClass", "Terminating"});
+  EXPECT_FALSE(refuses("high"));
 }
 
 TEST_F(QuotasTest, AQuotaThatIsGoneDoesNotObject) {
