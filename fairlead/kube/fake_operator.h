@@ -23,7 +23,7 @@ struct FakeChild {
   std::string resource;  // "/api/v1/pods"
   std::string name;
   Json object;          // metadata and spec; the owner reference is added
-  std::string after{};  // the child whose pods must run, or have succeeded, before it is made
+  std::string after{};  // a child: this one is made once the pods of that one run or have succeeded
 };
 
 struct FakeOperator {
