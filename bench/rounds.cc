@@ -187,7 +187,7 @@ ShareProblem max_min(const World& world, std::int64_t jobs) {
     const std::uint32_t gpus = world.workload.jobs.gpus[job];
     double part = 0;
     for (GpuTypeId type : types) {
-      const Rate rate = world.speed.rate(job, type, gpus, world.speed.best_tier(gpus));
+      const Rate rate = world.speed.rate(job, type, gpus, world.cluster.best_tier(gpus));
       problem.rate.push_back(rate.value());
       part += rate.value() * world.cluster.type_gpus[type] / world.cluster.gpus / gpus;
     }

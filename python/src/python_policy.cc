@@ -223,7 +223,7 @@ void bind_view(nb::module_& module) {
             const auto count = static_cast<std::uint32_t>(gpus);
             const auto rate =
                 view.speed.rate(here(view, job), GpuTypeId(static_cast<std::size_t>(type)), count,
-                                view.speed.best_tier(count));
+                                view.cluster.best_tier(count));
             if (!rate) return std::nullopt;
             return rate->value();
           },
