@@ -4,8 +4,11 @@
 // A quota may apply to pods of some priority classes alone. Quotas with other scopes are not checked here.
 #pragma once
 
+#include "fairlead/kube/json.h"
 #include "fairlead/kube/reflector.h"
 #include "fairlead/pods/resources.h"
+
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <map>
