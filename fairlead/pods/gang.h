@@ -90,7 +90,7 @@ class PodGang {
   std::vector<const Pod*> members() const;
   // Returns how many pods with GPUs still have to be created.
   std::uint32_t missing() const;
-  // Returns for how many of these the others wait: for none if the pods are created in stages, and some exist.
+  // Returns how many of these must exist before any pod is bound: none if the pods are created in stages, and some exist.
   std::uint32_t awaited() const { return owner_.is_staged && !pods_.empty() ? 0 : missing(); }
   // Returns whether all pods with GPUs exist: none has to be created, for the first time or again.
   bool is_whole() const { return missing() == 0; }

@@ -78,20 +78,30 @@ TEST_F(OwnersTest, PodsOfUnequalSizeTakeTurnsAsTasksOfTheLargest) {
   EXPECT_TRUE(live.failures().empty());
 }
 
-// Gangs take turns on eight GPUs; one has a pod of 2 GPUs and two of 1, which share a task.
-class UnequalTurns : public RunToTheEnd {
- public:
-  UnequalTurns() {
+// Gangs take turns on eight GPUs with a gang of ann.
+class TurnsWith : public RunToTheEnd {
+ protected:
+  explicit TurnsWith(const Made& of) {
     add_operators(server);
     for (const std::string name : {"a", "b"}) server.add_node({.name = name, .gpus = 4});
-    Made of = made("JobSet", seconds(60));
-    Json& small = of.object["spec"]["replicatedJobs"][1]["template"]["spec"];
-    small["parallelism"] = small["completions"] = 2;
-    small["template"] = fake_template(1, runs_for(seconds(60)));
     server.act("POST", of.path, of.object);
     server.add_job({.name_space = "bob", .name = "y", .pods = 1, .gpus = 4, .run = seconds(60)});
     server.add_job({.name_space = "cy", .name = "z", .pods = 2, .gpus = 3, .run = seconds(60)});
   }
+};
+
+// A JobSet with a pod of 2 GPUs and two of 1, which share a task.
+Made unequal_set() {
+  Made of = made("JobSet", seconds(60));
+  Json& small = of.object["spec"]["replicatedJobs"][1]["template"]["spec"];
+  small["parallelism"] = small["completions"] = 2;
+  small["template"] = fake_template(1, runs_for(seconds(60)));
+  return of;
+}
+
+class UnequalTurns : public TurnsWith {
+ public:
+  UnequalTurns() : TurnsWith(unequal_set()) {}
 };
 
 TEST(UnequalPodsFaults, GangsComeToTheirEndsWhateverCallGoesWrong) { try_faults<UnequalTurns>(21); }
@@ -128,17 +138,9 @@ TEST_F(OwnersTest, PodsInStagesStartOneAfterTheOtherOnTheGpusOfAll) {
   EXPECT_TRUE(live.failures().empty());
 }
 
-// Gangs take turns on eight GPUs; one has pods in stages.
-class StagedTurns : public RunToTheEnd {
+class StagedTurns : public TurnsWith {
  public:
-  StagedTurns() {
-    add_operators(server);
-    for (const std::string name : {"a", "b"}) server.add_node({.name = name, .gpus = 4});
-    const Made of = staged_set(seconds(60));
-    server.act("POST", of.path, of.object);
-    server.add_job({.name_space = "bob", .name = "y", .pods = 1, .gpus = 4, .run = seconds(60)});
-    server.add_job({.name_space = "cy", .name = "z", .pods = 2, .gpus = 3, .run = seconds(60)});
-  }
+  StagedTurns() : TurnsWith(staged_set(seconds(60))) {}
 };
 
 TEST(StagedPodsFaults, GangsComeToTheirEndsWhateverCallGoesWrong) { try_faults<StagedTurns>(21); }

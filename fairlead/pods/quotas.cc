@@ -21,7 +21,7 @@ Amount counted(const Resources& each, std::string_view entry) {
   return found == each.end() ? 0 : found->second;
 }
 
-// Returns the scopes of a quota as a label selector, of which the labels are scopes; null: it has none.
+// Returns the scopes of a quota as a selector of labels that have the names of scopes; null: it has none.
 Json scopes_of(const Json& spec) {
   Json expressions = Json::array();
   for (const Json& scope : json_at(spec, {"scopes"})) {
