@@ -296,6 +296,13 @@ class Why {
     if (others > 0 && facts_.after.empty()) {
       lines_.push_back(fmt::format("{} has {} other job{} here, with which it takes turns.",
                                    tables_.users.names[user_], others, plural(others)));
+      const std::optional<Duration> patience =
+          views_.traits == nullptr ? std::nullopt : views_.traits->job_patience;
+      if (patience && tables_.jobs.state[job_] == JobState::kWaiting)
+        lines_.push_back(
+            fmt::format("Of these, a job that has run or a larger gang than those that have "
+                        "comes first after {} without GPUs.",
+                        span_text(patience->ms)));
     }
     lines_.push_back(served_sentence(tables_, job_, now_));
   }

@@ -5,6 +5,8 @@
 #include "fairlead/base/units.h"
 #include "fairlead/policy/kit/placement.h"
 
+#include <optional>
+
 namespace fairlead {
 
 struct PlacementTraits {
@@ -17,6 +19,9 @@ struct PlacementTraits {
   bool one_at_a_time = false;  // one job has the whole cluster
   Duration near{};   // for which a job insists on one node, and as long again on one rack; 0: never
   Duration round{};  // the longest time from free GPUs to the next decision; 0: at once
+  // The wait after which a job comes first among its user's jobs, if it has run or is larger than their gangs that ran;
+  // none: no job does.
+  std::optional<Duration> job_patience{};
 };
 
 }  // namespace fairlead

@@ -19,9 +19,9 @@ namespace fairlead {
 struct Tables;
 
 // The policy of one machine by default: suspended jobs keep their GPU memory, and users that are due GPUs but have none
-// wait for a minute.
+// wait for a minute. A job comes first among its user's jobs after an hour without GPUs.
 inline constexpr std::string_view kLocalPolicy =
-    "fairlead:resident=true,patience_s=60,copies=0,notes=true";
+    "fairlead:resident=true,patience_s=60,job_patience_s=3600,copies=0,notes=true";
 
 struct ServeOptions {
   Machine machine;

@@ -1,9 +1,13 @@
-// Priorities and limits of the jobs of a user, on a machine in memory.
+// Priorities, turns and limits of the jobs of a user, on a machine in memory.
 
 #include "fairlead/serve/testing_daemon.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
 
 namespace fairlead {
 namespace {
@@ -73,6 +77,38 @@ TEST(Priority, AWideGangIsNotStarvedByItsUsersSmallJobs) {
   const std::size_t gang = daemon.submit({"work", "50000"}, 4, kAnn, kHigh);
   daemon.run_to(70);
   EXPECT_EQ(daemon.state(gang), "finished");
+}
+
+// Each user has jobs of 1, 1 and 2 GPUs, and is due 2 of 4. Returns the longest time in seconds in which one of them
+// did not run.
+int longest_wait_s(std::string policy) {
+  SimDaemon daemon(std::move(policy), "4xV100");
+  std::map<std::size_t, int> last_ran_s;
+  for (std::uint32_t user : {kAnn, kBob})
+    for (int gpus : {1, 1, 2, 3}) last_ran_s[daemon.submit({"work", "90000000"}, gpus, user)] = 0;
+  int longest = 0;
+  for (int s = 10; s <= 4 * 3600; s += 10) {
+    daemon.run_to(s);
+    for (auto& [job, last] : last_ran_s) {
+      if (daemon.state(job) == "running") last = s;
+      longest = std::max(longest, s - last);
+    }
+  }
+  return longest;
+}
+
+TEST(Turns, NoJobWaitsForMuchMoreThanAnHourWhileItsUsersOthersRun) {
+  EXPECT_GT(longest_wait_s("fairlead:resident=true,patience_s=60"), 2 * 3600);
+  EXPECT_LT(longest_wait_s(std::string(kLocalPolicy)), 3600 + 600);
+}
+
+TEST(Turns, WhyReportsWhenAWaitingJobComesFirst) {
+  SimDaemon daemon(std::string(kLocalPolicy), "2xV100");
+  for (int i = 0; i < 2; ++i) daemon.submit({"work", "90000000"});
+  const std::size_t gang = daemon.submit({"work", "90000000"}, 2);
+  daemon.run_to(10);
+  EXPECT_NE(daemon.why(gang).find("comes first after 1h without GPUs."), std::string::npos)
+      << daemon.why(gang);
 }
 
 TEST(Priority, LowJobsTakeIdleGpusBesideAHighJob) {

@@ -61,7 +61,7 @@ static_assert(kCoveredFaults == kFaultNames.size() + 2);
 // Half of the worlds have the policy that the daemon has by default.
 constexpr std::array<std::string_view, 16> kPolicies = {
     kLocalPolicy,
-    "fairlead:resident=true,round_s=5,window_s=30,switch_s=1,patience_s=2",
+    "fairlead:resident=true,round_s=5,window_s=30,switch_s=1,patience_s=2,job_patience_s=20",
     "fairlead:resident=true,round_s=10,window_s=60,switch_s=2",
     "fairlead:resident=true,round_s=20,window_s=inf",
     "fairlead:round_s=30,window_s=120,notes=true",

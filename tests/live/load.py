@@ -12,7 +12,7 @@ import unittest
 from harness import IS_ROOT, Figures, LiveTest, Settings, quantile, until
 
 CONNECTIONS = 50
-TURNS = "fairlead:resident=true,patience_s=60,copies=0,notes=true"  # serve's default on one machine
+TURNS = "fairlead:resident=true,patience_s=60,job_patience_s=3600,copies=0,notes=true"  # serve's default on one machine
 
 
 class Submitter:

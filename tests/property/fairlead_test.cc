@@ -147,7 +147,8 @@ RC_GTEST_PROP(Fairlead, KeepsNoUserFurtherBehindThanTheWindowAllows, ()) {
   Backlog drawn = draw_backlog(false);
   Shortfalls shortfalls(drawn.gpus);
   const std::string policy = *rc::gen::element<std::string>(
-      "fairlead", "fairlead:copies=0,switch_s=0,round_s=150", "fairlead:patience_s=60");
+      "fairlead", "fairlead:copies=0,switch_s=0,round_s=150", "fairlead:patience_s=60",
+      "fairlead:patience_s=60,job_patience_s=600", "fairlead:job_patience_s=600");
   run(drawn.world, policy_named(policy), {}, &shortfalls);
   for (std::size_t row = 0; row < drawn.largest.size(); ++row) {
     const Shortfalls::User& user = shortfalls.users()[UserId(row)];
@@ -259,6 +260,82 @@ TEST(Fairlead, AUserWithoutGpusKeepsWaitingIfItsGangIsLargerThanItsShare) {
   world.jobs.push_back({.submit = Time{160'000}, .gpus = 8, .work = kEndless, .user = "ann"});
   EXPECT_EQ(run(world, "fairlead:patience_s=60").jobs[1].start,
             run(world, "fairlead").jobs[1].start);
+}
+
+// The longest time of each job without GPUs, between two runs or before the first.
+class Waits : public RecordSink {
+ public:
+  void on(const Record& record) override {
+    if (const auto* arrived = std::get_if<record::Arrived>(&record.what))
+      since_[arrived->asked.job] = record.t;
+    if (const auto* stop = std::get_if<record::Stop>(&record.what)) since_[stop->job] = record.t;
+    if (const auto* place = std::get_if<record::Place>(&record.what)) end(place->job, record.t);
+  }
+  // Returns the longest wait of any job, up to that time.
+  Duration longest(Time now) {
+    while (!since_.empty()) end(since_.begin()->first, now);
+    return longest_;
+  }
+
+ private:
+  void end(JobId job, Time now) {
+    if (!since_.contains(job)) return;
+    longest_ = std::max(longest_, now - since_[job]);
+    since_.erase(job);
+  }
+
+  std::map<JobId, Time> since_;
+  Duration longest_{};
+};
+
+// Rounds last 150 s, of which 24 are an hour.
+TEST(Fairlead, AGangComesFirstAmongItsUsersJobsAfterItsPatience) {
+  World world{.cluster = "1xV100:2", .until = Time{hours(2).ms}};
+  for (std::uint32_t gpus : {1U, 1U, 2U}) world.jobs.push_back({.gpus = gpus, .work = kEndless});
+  EXPECT_EQ(run(world, "fairlead").jobs[2].start, Time::never());
+  const Outcome outcome = run(world, "fairlead:job_patience_s=3600");
+  EXPECT_EQ(outcome.jobs[2].start, Time{seconds(3600).ms});
+  EXPECT_EQ(outcome.jobs[2].allocated.gpu_ms, 2 * seconds(150).ms) << "a turn";
+}
+
+TEST(Fairlead, AJobThatHasRunComesFirstAfterItsPatience) {
+  World world{.cluster = "1xV100:1", .until = Time{hours(3).ms}};
+  world.jobs.push_back({.work = hours(200'000)});
+  world.jobs.push_back({.submit = Time{seconds(300).ms}, .work = kEndless});
+  EXPECT_EQ(run(world, "fairlead").jobs[0].allocated.gpu_ms, seconds(300).ms);
+  // Turns from 300 + 3600 s and 300 + 3600 + 150 + 3600 s on.
+  EXPECT_EQ(run(world, "fairlead:job_patience_s=3600").jobs[0].allocated.gpu_ms,
+            seconds(300 + 150 + 150).ms);
+}
+
+TEST(Fairlead, ALongQueueOfEqualJobsStaysAQueue) {
+  World world{.cluster = "1xV100:2", .until = Time{hours(12).ms}};
+  for (int job = 0; job < 8; ++job) world.jobs.push_back({.work = kEndless});
+  const Outcome outcome = run(world, "fairlead:job_patience_s=3600");
+  EXPECT_EQ(std::ranges::count_if(outcome.jobs,
+                                  [](const JobOutcome& job) { return job.start != Time::never(); }),
+            2);
+}
+
+// Each user has gangs of 1, 1 and 2 GPUs. One GPU is due to ann, one to ben and two to eve.
+TEST(Fairlead, GangsLargerThanTheirUsersDueWaitNoLongerThanTheirPatience) {
+  World world{.cluster = "1xV100:4", .until = Time{hours(12).ms}};
+  world.settings.work.source = WorkSource::kNone;
+  for (const char* user : {"ann", "ben", "eve"}) {
+    for (std::uint32_t gpus : {1U, 1U, 2U}) {
+      world.jobs.push_back({.gpus = gpus,
+                            .work = kEndless,
+                            .user = user,
+                            .tickets = user == std::string_view("eve") ? 2 : 1});
+    }
+  }
+  const auto longest = [&](const std::string& options) {
+    Waits waits;
+    run(world, policy_named("fairlead:resident=true,patience_s=60" + options), {}, &waits);
+    return waits.longest(world.until);
+  };
+  EXPECT_GT(longest(""), hours(3));
+  EXPECT_LE(longest(",job_patience_s=3600"), hours(1) + seconds(300));
 }
 
 TEST(Fairlead, WithoutSharesEveryJobInterruptsARound) {

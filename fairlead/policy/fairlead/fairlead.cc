@@ -24,7 +24,8 @@
 // window short jobs come first. docs/policies/fairlead.md has the bound on shortfalls.
 //
 // An arriving job interrupts a round only if it ends within one, or if its user has no GPUs and is due some. A user that
-// waits so for longer than its patience has a job that goes first for a round (starving.h).
+// waits so for longer than its patience has a job that goes first for a round (starving.h). A job that waits for longer
+// than its own patience comes first among its user's jobs for a round (overdue.h).
 //
 // Time that a job needs to start again is not charged to its user, up to twice the expected switch: slower starts
 // are the user's own. GPU time that a user takes outside of its jobs is charged like theirs.
@@ -38,6 +39,7 @@
 #include "fairlead/policy/fairlead/debts.h"
 #include "fairlead/policy/fairlead/durations.h"
 #include "fairlead/policy/fairlead/notes.h"
+#include "fairlead/policy/fairlead/overdue.h"
 #include "fairlead/policy/fairlead/sizes.h"
 #include "fairlead/policy/fairlead/starving.h"
 #include "fairlead/policy/fairlead/user_sums.h"
@@ -55,8 +57,9 @@ namespace fairlead {
 namespace {
 
 struct FairleadOptions {
-  double window_s;                   // infinity: no shares
-  std::optional<Duration> patience;  // none: forever
+  double window_s;                       // infinity: no shares
+  std::optional<Duration> patience;      // of a user; none: forever
+  std::optional<Duration> job_patience;  // none: forever
   bool notes;
   std::uint32_t copies;  // per job, at most; 0: as many as there are nodes
   HadarAuction::Options auction;
@@ -111,7 +114,8 @@ class Fairlead : public Policy {
         copies_({.most = options.copies, .switch_cost = options.auction.switch_cost}),
         debts_(Duration{std::llround(1000 * std::min(options.window_s, kLongestS))},
                options.auction.round),
-        starving_users_(options.patience, options.auction.round) {}
+        starving_users_(options.patience, options.auction.round),
+        overdue_(options.job_patience, options.auction.round) {}
 
   std::string_view name() const override { return kFairlead.name; }
   Needs needs() const override {
@@ -150,7 +154,7 @@ class Fairlead : public Policy {
   double round_s() const { return to_seconds(options_.auction.round); }
   bool keeps_shares() const { return !std::isinf(options_.window_s); }
   bool starves(UserId user) const;
-  bool goes_first(const View& view, const EarlyFinishes::Row& row);
+  double first(const View& view, const EarlyFinishes::Row& row);
   // Returns true if the user is a window behind: its jobs take any GPUs they can get.
   bool is_late(UserId user) const {
     return debts_.behind_s(user) > debts_.due(user) * options_.window_s;
@@ -168,6 +172,7 @@ class Fairlead : public Policy {
   ChangedJobs changed_;
   Debts debts_;
   Starving starving_users_;
+  Overdue overdue_;
   FairleadNotes notes_;
   Durations durations_;
   Sizes sizes_;
@@ -320,16 +325,16 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
   ahead_.clear();
   ahead_.resize(view.users.size());
   copies_.clear();
-  constexpr double kFirst = 1000;  // more than the gangs of one node are worth
+  if (all) overdue_.begin(view);
   const std::uint32_t gpus = plan.free().capacity();
   for (const EarlyFinishes::Row& row : ranking_) {
     HadarBidder& bidder = *row.bidder;
     const UserId user = view.jobs.user[bidder.job];
     const auto weigh = [&] { return row.value + urgency(user, row.gang); };
-    const double first = goes_first(view, row) ? kFirst : 0;
+    const double added = first(view, row);
     const double weight = weigh();
-    bidder.weight = (positive(weight) + first) / row.speed;
-    bidder.kept_weight = (positive(weight + kept()) + first) / row.speed;
+    bidder.weight = (positive(weight) + added) / row.speed;
+    bidder.kept_weight = (positive(weight + kept()) + added) / row.speed;
     if (options_.auction.resident) bidder.stays = all && !is_late(user);
     if (!all || !copies_.any()) continue;
     copies_.offer(bidder, 0, bidder.weight);
@@ -340,15 +345,21 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
   }
 }
 
-// Returns whether the job comes before all others, however much they gain: its user is a window behind, or starves.
-// To be called in order of the work left.
-bool Fairlead::goes_first(const View& view, const EarlyFinishes::Row& row) {
-  if (!options_.patience) return false;
+// Returns the weight that a job has more because it comes before others, however much they gain: before all, because its
+// user is a window behind or starves; or before those that are not such jobs, because it is overdue. To be called in
+// order of the work left.
+double Fairlead::first(const View& view, const EarlyFinishes::Row& row) {
+  constexpr double kBeforeAll = 1000;   // more than overdue gangs of one node are worth
+  constexpr double kBeforeOthers = 10;  // more than others are worth
+  if (!options_.patience && !options_.job_patience) return 0;
   const JobId job = row.bidder->job;
   const UserId user = view.jobs.user[job];
   const double due = debts_.due(user) * (1 + kRounding);
-  if (is_late(user)) return ahead_[user] < due;
-  return starving_users_.goes_first(view, user, job, row.gang, due);
+  const bool is_before_all = is_late(user)
+                                 ? ahead_[user] < due
+                                 : starving_users_.goes_first(view, user, job, row.gang, due);
+  if (is_before_all) return kBeforeAll;
+  return overdue_.comes_first(view, job) ? kBeforeOthers : 0;
 }
 
 void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
@@ -420,7 +431,7 @@ void Fairlead::keep_quotas(const View& view, const Plan& plan, bool all) {
 }
 
 void Fairlead::fields(Archive& archive) {
-  archive(auction_, debts_, durations_, notes_, starving_users_);
+  archive(auction_, debts_, durations_, notes_, starving_users_, overdue_);
 }
 
 // In a round a job loses at most one switch: with twelve switches a thirteenth of its time on GPUs, and longer rounds save
@@ -439,8 +450,9 @@ Duration round_of(const PolicyOptions& options) {
   return milliseconds(std::llround(1000 * std::max(kLeastS, round_s)));
 }
 
-std::optional<Duration> patience_of(const PolicyOptions& options) {
-  const double patience_s = options.real("patience_s");
+// Returns none if the option is infinite.
+std::optional<Duration> patience_of(const PolicyOptions& options, std::string_view name) {
+  const double patience_s = options.real(name);
   if (std::isinf(patience_s)) return std::nullopt;
   return milliseconds(std::llround(1000 * patience_s));
 }
@@ -456,6 +468,11 @@ constexpr OptionSpec kOptions[] = {
         "patience_s", "inf", "seconds", 0, std::numeric_limits<double>::infinity(),
         "How long a user without GPUs that is due its smallest gang waits until a job of it "
         "goes first for a round, whatever others lose by that; inf: their worth decides."),
+    real_option(
+        "job_patience_s", "inf", "seconds", 0, std::numeric_limits<double>::infinity(),
+        "How long a job waits until it comes first among its user's jobs for a round; before "
+        "its first start only if none of the user's started jobs is as large; inf: their "
+        "worth decides."),
     kHadarSwitchOption,
     kHadarBeamOption,
     integer_option("copies", "1", "", 0, 65535,
@@ -482,7 +499,8 @@ const PolicyEntry kFairlead = {
     .make = [](const PolicyOptions& options) -> Result<std::unique_ptr<Policy>> {
       return std::make_unique<Fairlead>(FairleadOptions{
           .window_s = options.real("window_s"),
-          .patience = patience_of(options),
+          .patience = patience_of(options, "patience_s"),
+          .job_patience = patience_of(options, "job_patience_s"),
           .notes = options.flag("notes"),
           .copies = static_cast<std::uint32_t>(options.integer("copies")),
           .auction = {.round = round_of(options),
@@ -497,6 +515,11 @@ const PolicyEntry kFairlead = {
                       .resident = options.flag("resident"),
                       .skips = options.integer("copies") == 1 && !options.flag("notes")}});
     },
-    .traits = [](const PolicyOptions& options) { return placement_traits(options, "round_s"); }};
+    .traits =
+        [](const PolicyOptions& options) {
+          PlacementTraits traits = placement_traits(options, "round_s");
+          traits.job_patience = patience_of(options, "job_patience_s");
+          return traits;
+        }};
 
 }  // namespace fairlead
