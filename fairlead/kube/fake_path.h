@@ -17,6 +17,8 @@ constexpr std::string_view kQuotas = "/api/v1/resourcequotas";
 constexpr std::string_view kClaims = "/api/v1/persistentvolumeclaims";
 constexpr std::string_view kVolumes = "/api/v1/persistentvolumes";
 constexpr std::string_view kClasses = "/apis/storage.k8s.io/v1/storageclasses";
+constexpr std::string_view kDrivers = "/apis/storage.k8s.io/v1/csidrivers";
+constexpr std::string_view kCapacities = "/apis/storage.k8s.io/v1/csistoragecapacities";
 
 // A path of the API: "/apis/batch/v1/namespaces/lab/jobs/train/status?limit=500".
 struct FakePath {

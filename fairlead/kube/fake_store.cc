@@ -14,7 +14,7 @@
 namespace fairlead {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kServed = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kServed = {{
     {kNodes, "Node"},
     {"/api/v1/namespaces", "Namespace"},
     {kPods, "Pod"},
@@ -29,6 +29,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kServed 
     {kClaims, "PersistentVolumeClaim"},
     {kVolumes, "PersistentVolume"},
     {kClasses, "StorageClass"},
+    {kDrivers, "CSIDriver"},
+    {kCapacities, "CSIStorageCapacity"},
 }};
 
 std::string_view reason_of(int status) {

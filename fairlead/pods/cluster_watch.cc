@@ -46,6 +46,8 @@ ClusterWatch::ClusterWatch(KubeDoor& door, const PodsOptions& options, Sinks sin
     watch("/api/v1/persistentvolumeclaims", sinks.claim);
     watch("/api/v1/persistentvolumes", sinks.volume);
     watch("/apis/storage.k8s.io/v1/storageclasses", sinks.storage_class);
+    watch("/apis/storage.k8s.io/v1/csidrivers", sinks.driver);
+    watch("/apis/storage.k8s.io/v1/csistoragecapacities", sinks.capacity);
   }
   watch(fmt::format("/api/v1/namespaces/{}/configmaps", options.name_space), sinks.settings,
         "fieldSelector=metadata.name%3Dfairlead");

@@ -7,7 +7,7 @@
 namespace fairlead {
 namespace {
 
-bool expression_matches(const Json& expression, const std::map<std::string, std::string>& labels) {
+bool expression_matches(const Json& expression, const Labels& labels) {
   const auto label = labels.find(text_at(expression, {"key"}));
   const bool has = label != labels.end();
   const std::string& how = text_at(expression, {"operator"});
@@ -22,7 +22,7 @@ bool expression_matches(const Json& expression, const std::map<std::string, std:
 
 }  // namespace
 
-bool selects(const Json& selector, const std::map<std::string, std::string>& labels) {
+bool selects(const Json& selector, const Labels& labels) {
   if (!selector.is_object()) return false;
   const Json& wanted = json_at(selector, {"matchLabels"});
   if (wanted.is_object()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fairlead/pods/claims.h"
+#include "fairlead/pods/label_selector.h"
 #include "fairlead/pods/pod_needs.h"
 #include "fairlead/pods/pod_progress.h"
 #include "fairlead/pods/slots.h"
@@ -43,7 +44,7 @@ struct Pod {
   bool is_gated = false;    // it must not be bound yet
   bool is_leaving = false;  // it is being deleted
   bool is_marked = false;   // preempted by Fairlead: condition DisruptionTarget
-  std::map<std::string, std::string> labels;
+  Labels labels;
   bool comes_again = false;  // its controller is known to create it again once it is evicted
   // Sources of its gang, if its owner is not of a kind in pods/kinds.h.
   bool is_of_known_kind = false;  // the kind of its controller is in pods/kinds.h

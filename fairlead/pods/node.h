@@ -1,6 +1,7 @@
 // The fields of nodes that a scheduler of GPUs needs.
 #pragma once
 
+#include "fairlead/pods/label_selector.h"
 #include "fairlead/pods/resources.h"
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct Node {
   std::uint32_t gpus_all = 0;       // GPUs with the broken ones
   std::uint32_t slots_per_gpu = 0;  // 0: it offers no slots; each of its GPUs is for one pod
   std::uint32_t devices = 0;        // GPUs that its device plugin counts
-  std::map<std::string, std::string, std::less<>> labels;
+  Labels labels;
   std::vector<Taint> taints;  // without taints for its present condition, such as disk-pressure
   Resources allocatable;
   bool is_ready = false;

@@ -47,22 +47,19 @@ ObservedCluster::ObservedCluster(KubeDoor& door, const PodsOptions& options,
                     view_.set_quota(change);
                     followers_.queue.add_suspended();
                   },
-              .claim =
-                  [this](const ReflectedChange& change) {
-                    view_.volumes().on_claim(change);
-                    followers_.queue.add_claims();
-                  },
-              .volume =
-                  [this](const ReflectedChange& change) {
-                    view_.volumes().on_volume(change);
-                    followers_.queue.add_claims();
-                  },
-              .storage_class =
-                  [this](const ReflectedChange& change) {
-                    view_.volumes().on_class(change);
-                    followers_.queue.add_claims();
-                  },
+              .claim = volume_sink(&Volumes::on_claim),
+              .volume = volume_sink(&Volumes::on_volume),
+              .storage_class = volume_sink(&Volumes::on_class),
+              .driver = volume_sink(&Volumes::on_driver),
+              .capacity = volume_sink(&Volumes::on_capacity),
               .settings = [this](const ReflectedChange& change) { on_settings(change); }}) {}
+
+Reflector::Sink ObservedCluster::volume_sink(void (Volumes::*take)(const ReflectedChange&)) {
+  return [this, take](const ReflectedChange& change) {
+    (view_.volumes().*take)(change);
+    followers_.queue.add_claims();
+  };
+}
 
 KueueView::Sinks ObservedCluster::kueue_sinks() {
   return {.node = [this](Node node) { set_node(std::move(node)); },

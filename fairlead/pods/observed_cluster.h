@@ -42,6 +42,7 @@ class ObservedCluster {
   void take_answer(const GangCalls::Answer& answer);
 
  private:
+  Reflector::Sink volume_sink(void (Volumes::*take)(const ReflectedChange&));
   KueueView::Sinks kueue_sinks();
   void on_node(const ReflectedChange& change);
   void set_node(Node node);

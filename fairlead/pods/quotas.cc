@@ -61,7 +61,7 @@ void Quotas::on(const ReflectedChange& change) {
 
 std::string Quotas::objection(const std::string& name_space, const std::string& priority_class,
                               const Resources& each, std::uint32_t pods) const {
-  std::map<std::string, std::string> scopes;
+  Labels scopes;
   if (!priority_class.empty()) scopes.emplace(kPriorityClass, priority_class);
   for (auto at = quotas_.lower_bound({name_space, ""});
        at != quotas_.end() && at->first.first == name_space; ++at) {

@@ -140,7 +140,31 @@ void Volumes::on_class(const ReflectedChange& change) {
   classes_[change.name.second] = {
       .waits = text_at(object, {"volumeBindingMode"}) == "WaitForFirstConsumer",
       .makes_none = text_at(object, {"provisioner"}) == kNoProvisioner,
+      .provisioner = text_at(object, {"provisioner"}),
       .topologies = topologies_of(object)};
+}
+
+void Volumes::on_driver(const ReflectedChange& change) {
+  const bool reports =
+      !is_gone(change) && json_at(*change.object, {"spec", "storageCapacity"}) == true;
+  if (reports) {
+    reporting_.insert(change.name.second);
+  } else {
+    reporting_.erase(change.name.second);
+  }
+}
+
+void Volumes::on_capacity(const ReflectedChange& change) {
+  if (is_gone(change)) {
+    capacities_.erase(change.name);
+    return;
+  }
+  const Json& object = *change.object;
+  const std::string& largest = text_at(object, {"maximumVolumeSize"});
+  capacities_[change.name] = {
+      .storage_class = text_at(object, {"storageClassName"}),
+      .most = parse_quantity(largest.empty() ? text_at(object, {"capacity"}) : largest).value_or(0),
+      .nodes = json_at(object, {"nodeTopology"})};
 }
 
 void Volumes::take_answer(const VolumeRequest& request, const Json& object) {
@@ -268,6 +292,16 @@ std::optional<bool> Volumes::admits(const KubeName& name, const Claim& claim,
   return std::nullopt;
 }
 
+bool Volumes::can_make(const Class& storage, const ClaimAsks& asks, const Node& node) const {
+  if (storage.makes_none || !labels_admit(storage.topologies, node)) return false;
+  return !reporting_.contains(storage.provisioner) ||
+         std::ranges::any_of(capacities_, [&](const auto& entry) {
+           const Capacity& capacity = entry.second;
+           return capacity.storage_class == asks.storage_class && capacity.most >= asks.storage &&
+                  selects(capacity.nodes, node.labels);
+         });
+}
+
 // Adds the request for one claim, unless it was made. Returns false if the pod cannot be on the node.
 bool Volumes::add_need(const User& user, const UsedClaim& used, const Node& node,
                        VolumeChoices& choices, std::vector<VolumeRequest>& found) const {
@@ -297,7 +331,7 @@ bool Volumes::add_need(const User& user, const UsedClaim& used, const Node& node
     if (!is_to_come) choices.of[name] = *free;
     request.volume = *free;
     request.version = volumes_.at(*free).version;
-  } else if (storage->makes_none || !labels_admit(storage->topologies, node)) {
+  } else if (!can_make(*storage, asks, node)) {
     return false;
   }
   found.push_back(std::move(request));

@@ -3,7 +3,8 @@
 //
 //   a bound claim          the nodes of its volume's node affinity, and of its zone and region labels
 //   an unbound claim       of a class with WaitForFirstConsumer: a node on which a free volume suits it, or on which the
-//                          class may make one (`allowedTopologies`), and after a choice that node alone.
+//                          class may make one (`allowedTopologies`, and CSIStorageCapacity if its driver reports
+//                          capacities), and after a choice that node alone.
 //                          Any other keeps the pod from all nodes until it is bound
 #pragma once
 
@@ -39,6 +40,8 @@ class Volumes {
   void on_claim(const ReflectedChange& change);
   void on_volume(const ReflectedChange& change);
   void on_class(const ReflectedChange& change);
+  void on_driver(const ReflectedChange& change);    // CSIDriver
+  void on_capacity(const ReflectedChange& change);  // CSIStorageCapacity
   // Called with the object of an answer to the request. Ignores it if a later state is known.
   void take_answer(const VolumeRequest& request, const Json& object);
 
@@ -64,7 +67,7 @@ class Volumes {
     std::string version;
     ClaimAsks offers;
     NodeRules reach;  // nodes that can use it
-    std::map<std::string, std::string> labels;
+    Labels labels;
     KubeName claim;  // that it is for; empty: for any
     std::string claim_uid;
   };
@@ -80,7 +83,15 @@ class Volumes {
   struct Class {
     bool waits = false;       // for a pod, before a volume is chosen
     bool makes_none = false;  // its volumes exist beforehand
+    std::string provisioner;
     NodeRules topologies;
+  };
+
+  // The largest volume that a driver can make for nodes.
+  struct Capacity {
+    std::string storage_class;
+    Amount most = 0;
+    Json nodes;  // selector of their labels
   };
 
   void forget_volume(const std::string& name);
@@ -93,12 +104,16 @@ class Volumes {
                               const std::set<std::string>& taken) const;
   // Returns whether the node can have the volume that the claim has, or that is made for it; nothing: there is none yet.
   std::optional<bool> admits(const KubeName& name, const Claim& claim, const Node& node) const;
+  // Returns whether a volume can be made for the node. O(capacities of all classes).
+  bool can_make(const Class& storage, const ClaimAsks& asks, const Node& node) const;
   bool add_need(const User& user, const UsedClaim& used, const Node& node, VolumeChoices& choices,
                 std::vector<VolumeRequest>& found) const;
 
   std::map<KubeName, Claim> claims_;
   std::map<std::string, Volume> volumes_;  // by name
   std::map<std::string, Class> classes_;   // by name
+  std::set<std::string> reporting_;        // drivers that report capacities
+  std::map<KubeName, Capacity> capacities_;
   // Names of volumes with a claim, and of free volumes by storage class.
   std::map<KubeName, std::set<std::string>> reserved_;
   std::map<std::string, std::set<std::string>> free_;

@@ -95,6 +95,39 @@ TEST_F(VolumesOfClassesTest, AVolumeSuitsByModeFormLabelsAndNode) {
   EXPECT_EQ(choice(), "none");
 }
 
+// The driver can make 20 GiB on nodes of the pool a, and 5 GiB on those of b. An answer of "" is a volume to be made.
+TEST_F(VolumesOfClassesTest, AVolumeIsMadeWhereItsDriverHasTheStorage) {
+  const auto capacity = [&](const std::string& pool, const std::string& amounts) {
+    volumes_.on_capacity(
+        change("kube-system", pool,
+               R"({"storageClassName": "local", "nodeTopology": {"matchLabels": {"pool": ")" +
+                   pool + R"("}}, )" + amounts + "}"));
+  };
+  volumes_.on_class(change("", "local",
+                           R"({"provisioner": "disks.example",
+                               "volumeBindingMode": "WaitForFirstConsumer"})"));
+  add_claim();  // of 10 GiB
+  node_.labels["pool"] = "a";
+  EXPECT_EQ(choice(), "") << "the driver reports no capacities";
+  const ReflectedChange driver =
+      change("", "disks.example", R"({"spec": {"storageCapacity": true}})");
+  volumes_.on_driver(driver);
+  EXPECT_EQ(choice(), "none") << "none of its capacities is of the node";
+  capacity("a", R"("capacity": "20Gi")");
+  capacity("b", R"("capacity": "5Gi")");
+  EXPECT_EQ(choice(), "");
+  node_.labels["pool"] = "b";
+  EXPECT_EQ(choice(), "none");
+  capacity("b", R"("capacity": "20Gi", "maximumVolumeSize": "5Gi")");
+  EXPECT_EQ(choice(), "none") << "of one volume";
+  capacity("b", R"("capacity": "20Gi", "maximumVolumeSize": "10Gi")");
+  EXPECT_EQ(choice(), "");
+  node_.labels["pool"] = "c";
+  EXPECT_EQ(choice(), "none");
+  volumes_.on_driver({.kind = ReflectedChange::Kind::kDeleted, .name = driver.name, .object = {}});
+  EXPECT_EQ(choice(), "");
+}
+
 TEST_F(VolumesOfClassesTest, AnAnswerIsTakenUnlessALaterStateIsKnown) {
   add_claim();
   add_volume("v", "10Gi");

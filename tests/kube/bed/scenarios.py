@@ -453,7 +453,8 @@ def refused_by_a_kubelet():
 # --- Volumes --------------------------------------------------------------------------------------
 
 VOLUMES = "/api/v1/persistentvolumes"
-CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+STORAGE = "/apis/storage.k8s.io/v1"
+CLASSES = f"{STORAGE}/storageclasses"
 
 
 def add_volume(bed, name, storage_class, node, **more):
@@ -483,7 +484,7 @@ def make_volumes(bed, user):
 
 
 def volumes():
-    """Pods go to the nodes of their volumes, which are local or made for them, and wait for a missing claim."""
+    """Pods go to the nodes of their volumes, which are local or made where there is storage, and wait for a missing claim."""
     claims = "/api/v1/namespaces/ann/persistentvolumeclaims"
     uses = lambda name: [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
     scratch = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": claim_spec("made")}}}]
@@ -492,11 +493,17 @@ def volumes():
     with Bed("4xV100:8", SETTINGS, FACTOR) as bed:
         bed.fairlead("fifo:skip=true")
         bed.name_space("ann")
-        for name, provisioner in (("local", "kubernetes.io/no-provisioner"), ("made", "bed.example/disk")):
+        for name, provisioner in (("local", "kubernetes.io/no-provisioner"), ("made", "disk.bed.example")):
             bed.api.do("POST", CLASSES, {"metadata": {"name": name}, "provisioner": provisioner,
                                          "volumeBindingMode": "WaitForFirstConsumer"})
             bed.api.do("POST", claims, {"metadata": {"name": name}, "spec": claim_spec(name)})
         add_volume(bed, "disk", "local", "n3")
+        bed.api.do("POST", f"{STORAGE}/csidrivers", {"metadata": {"name": "disk.bed.example"}, "spec": {"storageCapacity": True}})
+        for name, nodes, size in (("some", ["n1", "n2"], "100Gi"), ("little", ["n0"], "1Gi")):
+            rule = {"key": "kubernetes.io/hostname", "operator": "In", "values": nodes}
+            bed.api.do("POST", f"{STORAGE}/namespaces/ann/csistoragecapacities", {
+                "metadata": {"name": name}, "storageClassName": "made", "capacity": size,
+                "nodeTopology": {"matchExpressions": [rule]}})
         submit(bed, [local, made, lost, each])
         until(lambda: bed.nodes_of(local), 30, "it has its local volume")
         assert bed.nodes_of(local) == ["n3"]
@@ -508,6 +515,7 @@ def volumes():
         start = time.monotonic()
         until(both_run, 60, lambda: f"volumes are made: {bed.pods(made)} {bed.pods(each)}")
         made_s = time.monotonic() - start
+        assert set(bed.nodes_of(made) + bed.nodes_of(each)) <= {"n1", "n2"}, "the others have too little storage"
         for claim in bed.api.list(claims):
             assert claim["status"]["phase"] == "Bound", claim
         waits = lambda: [condition.get("message", "") for pod in bed.pods(lost)
