@@ -300,7 +300,7 @@ class Why {
           views_.traits == nullptr ? std::nullopt : views_.traits->job_patience;
       if (patience && tables_.jobs.state[job_] == JobState::kWaiting)
         lines_.push_back(
-            fmt::format("A job of them that has run, or a larger gang than those that have, "
+            fmt::format("A started job of these, or a gang larger than all started ones, "
                         "comes first after {} without GPUs.",
                         span_text(patience->ms)));
     }

@@ -346,7 +346,7 @@ void Fairlead::add_urgency(const View& view, const Plan& plan, bool all) {
 }
 
 // Returns the weight that a job has more because it comes before others, however much they gain. A job of a user that is a
-// window behind or starves comes before all. An overdue job comes before all but these. To be called in order of the
+// window behind or starves comes before all. An overdue job comes next. To be called in order of the
 // work left.
 double Fairlead::first(const View& view, const EarlyFinishes::Row& row) {
   constexpr double kBeforeAll = 1000;   // more than overdue gangs of one node are worth
