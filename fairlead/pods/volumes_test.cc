@@ -95,7 +95,8 @@ TEST_F(VolumesOfClassesTest, AVolumeSuitsByModeFormLabelsAndNode) {
   EXPECT_EQ(choice(), "none");
 }
 
-// The driver can make 20 GiB on nodes of the pool a, and 5 GiB on those of b. An answer of "" is a volume to be made.
+// The driver can make 20 GiB on nodes of the pool a, and 5 GiB on nodes of the pool b. The claim asks for 10 GiB. A
+// choice of "" is a volume to be made.
 TEST_F(VolumesOfClassesTest, AVolumeIsMadeWhereItsDriverHasTheStorage) {
   const auto capacity = [&](const std::string& pool, const std::string& amounts) {
     volumes_.on_capacity(
@@ -106,7 +107,7 @@ TEST_F(VolumesOfClassesTest, AVolumeIsMadeWhereItsDriverHasTheStorage) {
   volumes_.on_class(change("", "local",
                            R"({"provisioner": "disks.example",
                                "volumeBindingMode": "WaitForFirstConsumer"})"));
-  add_claim();  // of 10 GiB
+  add_claim();
   node_.labels["pool"] = "a";
   EXPECT_EQ(choice(), "") << "the driver reports no capacities";
   const ReflectedChange driver =
