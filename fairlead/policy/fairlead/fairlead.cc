@@ -108,7 +108,6 @@ class Fairlead : public Policy {
  public:
   explicit Fairlead(const FairleadOptions& options)
       : options_(options),
-        rank_s_((std::max(options.window_s, 2 * round_s()) - round_s()) / 2),
         keeping_(1 + to_seconds(options.auction.switch_cost) / round_s()),
         auction_(options.auction),
         copies_({.most = options.copies, .switch_cost = options.auction.switch_cost}),
@@ -149,8 +148,10 @@ class Fairlead : public Policy {
   double urgency(UserId user, double gang);
   // Returns the urgency that a job has more on its own GPUs than elsewhere.
   double kept() const {
-    return std::min(kSwitches * to_seconds(options_.auction.switch_cost), round_s()) / rank_s_;
+    return std::min(kSwitches * to_seconds(options_.auction.switch_cost), round_s()) / rank_s();
   }
+  // Returns the debt, in seconds of the due, that a whole value outweighs.
+  double rank_s() const { return (std::max(options_.window_s, 2 * round_s()) - round_s()) / 2; }
   double round_s() const { return to_seconds(options_.auction.round); }
   bool keeps_shares() const { return !std::isinf(options_.window_s); }
   bool starves(UserId user) const;
@@ -161,7 +162,6 @@ class Fairlead : public Policy {
   }
 
   const FairleadOptions options_;
-  const double rank_s_;   // the debt, in seconds of the due, that a whole rank outweighs
   const double keeping_;  // the value of a round in which a job keeps its gang, and saves a switch
   HadarAuction auction_;
   EarlyFinishes early_finishes_;  // from the view and the plan alone, so it is not saved
@@ -396,7 +396,7 @@ double Fairlead::urgency(UserId user, double gang) {
   const double ahead = std::exchange(ahead_[user], ahead_[user] + gang);
   if (!keeps_shares()) return 0;
   const double due = std::max(kLeast, debts_.due(user));
-  return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s()) / (due * rank_s_);
+  return (debts_.behind_s(user) + (due - ahead - gang / 2) * round_s()) / (due * rank_s());
 }
 
 // The first jobs of a group with a quota bid for as many GPUs as it has left, the others for none.
