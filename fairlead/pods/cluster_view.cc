@@ -149,8 +149,11 @@ std::string ClusterView::quota_objection(const PodGang& gang, std::uint32_t pods
   const Owner& owner = gang.owner();
   // Which pods are missing is not known if only some are; each needs at most as much as a task.
   const bool is_all = pods == owner.pods;
-  return quotas_.objection(owner.name_space, priorities_.class_of_pods(owner),
-                           is_all ? owner.requests : owner.needs.requests, is_all ? 1 : pods);
+  return quotas_.objection({.name_space = owner.name_space,
+                            .priority_class = priorities_.class_of_pods(owner),
+                            .have_deadline = owner.has_deadline,
+                            .each = is_all ? owner.requests : owner.needs.requests,
+                            .count = is_all ? 1 : pods});
 }
 
 std::int64_t ClusterView::tickets(const std::string& name_space) const {

@@ -91,6 +91,7 @@ Status set_pods(const std::vector<PodSet>& sets, std::string_view scheduler, Own
     }
     if (owner.priority_class.empty())
       owner.priority_class = text_at(*set.shape, {"spec", "priorityClassName"});
+    owner.has_deadline |= json_at(*set.shape, {"spec", "activeDeadlineSeconds"}).is_number();
     pods += set.pods;
     all_gpus += set.pods * gpus;
     if (all_gpus > 100'000) return input_error("it asks for {} GPUs, more than 100,000", all_gpus);

@@ -77,6 +77,7 @@ struct Owner {
   PodNeeds needs;                   // needs that suffice for each task
   Resources requests;               // of all pods with GPUs together
   std::vector<UsedClaim> claims;    // of each such pod that does not exist yet
+  bool has_deadline = false;        // its pods have activeDeadlineSeconds
   std::string model;
   Duration time;                  // run time expected by its user; 0: not given
   std::string required_level{};   // a label of nodes; empty: none

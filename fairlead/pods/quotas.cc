@@ -7,11 +7,19 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace fairlead {
 namespace {
 
 constexpr std::string_view kRequests = "requests.";
+
+// Scopes of quotas. Pods with a deadline are Terminating; pods with requests, as for GPUs, are NotBestEffort.
+constexpr std::string_view kNotBestEffort = "NotBestEffort";
+constexpr std::string_view kTerminating = "Terminating";
+constexpr std::string_view kNotTerminating = "NotTerminating";
+constexpr std::array<std::string_view, 5> kScopes = {kPriorityClass, kNotBestEffort, "BestEffort",
+                                                     kTerminating, kNotTerminating};
 
 // Returns the amount of a pod that counts for that entry of a quota.
 Amount counted(const Resources& each, std::string_view entry) {
@@ -48,8 +56,9 @@ void Quotas::on(const ReflectedChange& change) {
   const Json& spec = is_gone ? Json() : json_at(*change.object, {"spec"});
   Json scopes = scopes_of(spec);
   const bool is_known =
-      std::ranges::all_of(json_at(scopes, {"matchExpressions"}),
-                          [](const Json& rule) { return rule["key"] == kPriorityClass; });
+      std::ranges::all_of(json_at(scopes, {"matchExpressions"}), [](const Json& rule) {
+        return std::ranges::find(kScopes, text_at(rule, {"key"})) != kScopes.end();
+      });
   if (is_gone || !is_known) {
     quotas_.erase(change.name);
     return;
@@ -59,21 +68,21 @@ void Quotas::on(const ReflectedChange& change) {
                           std::move(scopes)};
 }
 
-std::string Quotas::objection(const std::string& name_space, const std::string& priority_class,
-                              const Resources& each, std::uint32_t pods) const {
-  Labels scopes;
-  if (!priority_class.empty()) scopes.emplace(kPriorityClass, priority_class);
-  for (auto at = quotas_.lower_bound({name_space, ""});
-       at != quotas_.end() && at->first.first == name_space; ++at) {
+std::string Quotas::objection(const Pods& pods) const {
+  Labels scopes = {{std::string(kNotBestEffort), ""},
+                   {std::string(pods.have_deadline ? kTerminating : kNotTerminating), ""}};
+  if (!pods.priority_class.empty()) scopes.emplace(kPriorityClass, pods.priority_class);
+  for (auto at = quotas_.lower_bound({pods.name_space, ""});
+       at != quotas_.end() && at->first.first == pods.name_space; ++at) {
     const Quota& quota = at->second;
-    if (!quota.classes.is_null() && !selects(quota.classes, scopes)) continue;
+    if (!quota.scopes.is_null() && !selects(quota.scopes, scopes)) continue;
     for (const auto& [entry, hard] : quota.hard) {
       const auto found = quota.used.find(entry);
       const Amount left = hard - (found == quota.used.end() ? 0 : std::min(found->second, hard));
-      const Amount one = counted(each, entry);
-      if (one == 0 || left / one >= pods) continue;
+      const Amount one = counted(pods.each, entry);
+      if (one == 0 || left / one >= pods.count) continue;
       return fmt::format("ResourceQuota {} leaves {} of {}, and {} are needed", at->first.second,
-                         amount_text(left), entry, amount_text(one * pods));
+                         amount_text(left), entry, amount_text(one * pods.count));
     }
   }
   return {};

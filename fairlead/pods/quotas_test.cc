@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <memory>
+#include <tuple>
 
 namespace fairlead {
 namespace {
@@ -19,8 +20,7 @@ class QuotasTest : public testing::Test {
   }
   std::string objection(std::uint32_t pods, const std::string& name_space = "ann",
                         const std::string& priority_class = "") const {
-    return quotas_.objection(name_space, priority_class,
-                             {{"cpu", 500}, {"nvidia.com/gpu", 8000}, {"pods", 1000}}, pods);
+    return quotas_.objection({name_space, priority_class, have_deadline_, each_, pods});
   }
   // Sets a quota of no pods for those priority classes.
   void set_for_classes(const std::string& how, const Json& classes) {
@@ -37,6 +37,8 @@ class QuotasTest : public testing::Test {
     return !objection(1, "ann", priority_class).empty();
   }
 
+  const Resources each_ = {{"cpu", 500}, {"nvidia.com/gpu", 8000}, {"pods", 1000}};
+  bool have_deadline_ = false;
   Quotas quotas_;
 };
 
@@ -63,8 +65,22 @@ TEST_F(QuotasTest, CpuAndPodsHaveTwoNames) {
 TEST_F(QuotasTest, OtherEntriesAndScopedQuotasDoNotObject) {
   set({{"configmaps", "0"}, {"limits.cpu", "0"}}, Json::object());
   EXPECT_EQ(objection(1), "");
-  set({{"pods", "0"}}, Json::object(), {"Terminating"});
+  set({{"pods", "0"}}, Json::object(), {"CrossNamespacePodAffinity"});
   EXPECT_EQ(objection(1), "");
+}
+
+TEST_F(QuotasTest, AQuotaMayBeForPodsWithOrWithoutADeadline) {
+  for (const auto& [scope, of_others, of_those_with_a_deadline] :
+       {std::tuple("Terminating", false, true),
+        {"NotTerminating", true, false},
+        {"BestEffort", false, false},
+        {"NotBestEffort", true, true}}) {
+    set({{"pods", "0"}}, Json::object(), {scope});
+    have_deadline_ = false;
+    EXPECT_EQ(!objection(1).empty(), of_others) << scope;
+    have_deadline_ = true;
+    EXPECT_EQ(!objection(1).empty(), of_those_with_a_deadline) << scope;
+  }
 }
 
 TEST_F(QuotasTest, AQuotaForPriorityClassesObjectsToPodsOfThese) {
