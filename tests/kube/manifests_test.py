@@ -47,6 +47,7 @@ def main():
     found += list(differences(helm, "agent", "--set", "agent.enabled=true"))
     found += list(differences(helm, "network", "--set", "networkPolicy.enabled=true"))
     found += list(differences(helm, "monitor", "--set", "monitor.enabled=true"))
+    found += list(differences(helm, "kueue", "--set", "backend=kueue"))
     found += list(differences(helm, "slots", "--set", "agent.enabled=true,agent.slotsPerGpu=2"))
     tickets = output(
         helm, "template", "fairlead", os.path.join(DEPLOY, "helm", "fairlead"),
@@ -68,7 +69,13 @@ def main():
     args = objects(levels)[("Deployment", "fairlead")]["spec"]["template"]["spec"]["containers"][0]["args"]
     if "--levels=zone,rack" not in args:
         found.append(f"with levels, the scheduler is started with {args}")
-    for wrong in ("replicas=none", "priorityScope=all", "agent.slots=2"):
+    queues = output(
+        helm, "template", "fairlead", os.path.join(DEPLOY, "helm", "fairlead"), "--set", "backend=kueue,queues={a,b}",
+    )
+    args = objects(queues)[("Deployment", "fairlead")]["spec"]["template"]["spec"]["containers"][0]["args"]
+    if args[1:4] != ["--backend=kueue", "--queue=a", "--queue=b"]:
+        found.append(f"with queues, the scheduler is started with {args}")
+    for wrong in ("replicas=none", "backend=local", "priorityScope=all", "agent.slots=2"):
         told = subprocess.run(
             [helm, "template", "fairlead", os.path.join(DEPLOY, "helm", "fairlead"), "--set", wrong],
             capture_output=True, text=True,
