@@ -15,22 +15,26 @@
 namespace fairlead {
 namespace {
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 // Escapes text of one or more lines: backslashes, literal hyphens, and line starts that look like a request.
 std::string roff(std::string_view text) {
   std::string out;
   bool line_begins = true;
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool is_within_list =
+        c == '|' || (c == ',' && at + 1 < text.size() && is_letter(text[at + 1]));
     if (line_begins && (c == '.' || c == '\'')) out += "\\&";
     line_begins = c == '\n';
     if (c == '\\') {
       out += "\\e";
     } else if (c == '-') {
       out += "\\-";
-    } else if (c == '|') {
-      out += "|\\:";  // a long list of choices may be broken there
     } else {
       out += c;
     }
+    if (is_within_list) out += "\\:";  // a long list of choices or options may be broken there
   }
   return out;
 }

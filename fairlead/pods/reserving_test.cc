@@ -88,7 +88,7 @@ TEST_F(ReservingTest, AGangWhosePodsDoNotAppearGivesItsPlaceBackAndWaitsLongerEa
   server_.act("POST", "/api/v1/namespaces", {{"metadata", {{"name", "ann"}}}});
   set_quota(
       "0",
-      {"NotTerminating"});  // this server applies it to all pods; the scheduler cannot know that
+      {"CrossNamespacePodAffinity"});  // this server applies it to all pods; the scheduler cannot know that
   add_large({{std::string(kSuspendedBy), "fairlead"}});
   Scheduler live(server_, "fairlead");
   live.run_for(seconds(5));
@@ -99,7 +99,7 @@ TEST_F(ReservingTest, AGangWhosePodsDoNotAppearGivesItsPlaceBackAndWaitsLongerEa
   server_.act("DELETE", "/apis/batch/v1/namespaces/bob/jobs/b");
   live.run_for(seconds(900));
   EXPECT_LE(live.places(), 4);
-  set_quota("32", {"NotTerminating"});
+  set_quota("32", {"CrossNamespacePodAffinity"});
   live.run_for(seconds(700));
   EXPECT_EQ(running(), 4);
 }

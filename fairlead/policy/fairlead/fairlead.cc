@@ -156,6 +156,10 @@ class Fairlead : public Policy {
   bool keeps_shares() const { return !std::isinf(options_.window_s); }
   bool starves(UserId user) const;
   double first(const View& view, const EarlyFinishes::Row& row);
+  // Returns true if the user is a window ahead.
+  bool is_early(UserId user) const {
+    return debts_.behind_s(user) < -debts_.due(user) * options_.window_s;
+  }
   // Returns true if the user is a window behind: its jobs take any GPUs they can get.
   bool is_late(UserId user) const {
     return debts_.behind_s(user) > debts_.due(user) * options_.window_s;
@@ -359,7 +363,9 @@ double Fairlead::first(const View& view, const EarlyFinishes::Row& row) {
                                  ? ahead_[user] < due
                                  : starving_users_.goes_first(view, user, job, row.gang, due);
   if (is_before_all) return kBeforeAll;
-  return overdue_.comes_first(view, job) ? kBeforeOthers : 0;
+  const bool has_turn = overdue_.comes_first(view, job) &&
+                        (view.jobs.state[job] == JobState::kRunning || !is_early(user));
+  return has_turn ? kBeforeOthers : 0;
 }
 
 void Fairlead::choose_sizes(const View& view, const Plan& plan, std::vector<HadarBidder>& bidders,
