@@ -21,7 +21,8 @@ FakeCluster::FakeCluster(FakeStore& store, FakeAgenda& agenda, const FakeDelays&
       jobs_(store, planner_, quotas_),
       operators_(store, planner_),
       kueue_(store, planner_),
-      volumes_(store, planner_) {}
+      volumes_(store, planner_),
+      devices_(store, planner_) {}
 
 Duration FakeCluster::progress(const std::string& owner_uid) const {
   const auto found = progress_.find(owner_uid);
@@ -37,6 +38,7 @@ void FakeCluster::changed(const FakeChange& change) {
   operators_.changed(change);
   kueue_.changed(change);
   volumes_.changed(change);
+  devices_.changed(change);
   if (resource == kNodes) node_changed(change);
   if (resource == kJobs && change.after) jobs_.job_changed(change.key);
   if (resource != kPods) return;
@@ -63,6 +65,7 @@ void FakeCluster::collect(const std::string& owner_uid) {
     if (!is_deleted(*pod)) jobs_.delete_pod(*pod);
   }
   volumes_.collect(owner_uid);
+  devices_.collect(owner_uid);
   std::vector<std::string> resources = operators_.resources();
   resources.emplace(resources.begin(), kJobs);
   for (const std::string& resource : resources) {
@@ -164,7 +167,8 @@ void FakeCluster::admit(const FakeKey& key, const std::string& uid) {
 void FakeCluster::start(const FakeKey& key, const std::string& uid) {
   const FakeObject pod = at_work(key, uid);
   if (!pod || is_deleted(*pod)) return;
-  if (!is_node_ready(node_of(*pod)) || !volumes_.problem(*pod).empty()) {
+  if (!is_node_ready(node_of(*pod)) || !volumes_.problem(*pod).empty() ||
+      !devices_.problem(*pod).empty()) {
     return planner_.plan(seconds(1), [this, key, uid] { start(key, uid); });
   }
   running_since_[uid] = planner_.now();

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "fairlead/kube/fake_agenda.h"
+#include "fairlead/kube/fake_devices.h"
 #include "fairlead/kube/fake_job_controller.h"
 #include "fairlead/kube/fake_kueue.h"
 #include "fairlead/kube/fake_operator.h"
@@ -74,6 +75,7 @@ class FakeCluster {
   FakeOperators operators_;
   FakeKueue kueue_;
   FakeVolumes volumes_;
+  FakeDevices devices_;
   std::map<std::string, Time> unready_since_;   // nodes
   std::set<std::string> admitted_;              // uids of pods
   std::map<std::string, Time> running_since_;   // by uid of the pod

@@ -43,6 +43,7 @@ std::string ClusterView::remove_pod(const std::string& uid) {
 }
 
 void ClusterView::assume(const GangAct& act) {
+  if (act.kind == GangAct::Kind::kDevice) return devices_.assume(act.device);
   if (act.kind == GangAct::Kind::kBind) {
     std::string& node = assumed_[act.pod].node;
     if (!node.empty()) assumed_on_[node].erase(act.pod);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "fairlead/pods/budgets.h"
+#include "fairlead/pods/devices.h"
 #include "fairlead/pods/gang.h"
 #include "fairlead/pods/inventory.h"
 #include "fairlead/pods/members.h"
@@ -40,12 +41,13 @@ class ClusterView {
   void set_budget(const ReflectedChange& change) { budgets_.on(change); }
   void set_quota(const ReflectedChange& change) { quotas_.on(change); }
   Volumes& volumes() { return volumes_; }
+  Devices& devices() { return devices_; }
   PriorityClasses& priorities() { return priorities_; }
   void set_tickets(std::map<std::string, std::int64_t> tickets) { tickets_ = std::move(tickets); }
 
   // -- Calls that may still take effect.
 
-  // Called after a call was sent that lets a pod run: kBind or kThaw.
+  // Called after a call was sent that lets a pod run, kBind or kThaw, or that gives it devices.
   void assume(const GangAct& act);
   // Called after the answer to such a call. Forgets the call if it was refused, unless an earlier call for the same pod
   // was never answered and may still take effect.
@@ -72,6 +74,7 @@ class ClusterView {
   std::uint32_t taken(const std::string& node, const std::function<bool(const Pod&)>& counts) const;
   const Residents& residents() const { return residents_; }
   const Volumes& volumes() const { return volumes_; }
+  const Devices& devices() const { return devices_; }
   const PriorityClasses& priorities() const { return priorities_; }
   // Returns a pod that uses the claim, and is on a node or may still come to one; null: none has it but pods of the gang
   // `own`. O(pods).
@@ -102,6 +105,7 @@ class ClusterView {
   Budgets budgets_;
   Quotas quotas_;
   Volumes volumes_;
+  Devices devices_;
   PriorityClasses priorities_;
   std::map<std::string, std::int64_t> tickets_;  // by namespace; only namespaces with an entry
 };

@@ -36,6 +36,7 @@ ClusterWatch::ClusterWatch(KubeDoor& door, const PodsOptions& options, Sinks sin
   if (options.source == GangSource::kKueue) {
     watch_kinds(kueue_kinds(), sinks.kueue);
   } else {
+    watch_kinds(device_kinds(), sinks.device);
     watch_kinds(owner_kinds(), sinks.owner);
     watch_kinds(pod_group_kinds(), sinks.pod_group);
     watch_kinds(priority_kinds(), sinks.priority);

@@ -20,7 +20,7 @@ class ClusterWatch {
  public:
   // No sink may call this class. None receives kSynced.
   struct Sinks {
-    WatchedKinds::Sink owner, pod_group, priority, kueue;
+    WatchedKinds::Sink device, owner, pod_group, priority, kueue;
     Reflector::Sink node, pod, budget, quota, claim, volume, storage_class, driver, capacity, settings;
   };
   // REQUIRES: the door outlives this.

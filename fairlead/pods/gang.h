@@ -11,6 +11,7 @@
 //             preempted and evict them. Their GPUs are free once the pods are deleted
 #pragma once
 
+#include "fairlead/pods/devices.h"
 #include "fairlead/pods/members.h"
 #include "fairlead/pods/owner.h"
 #include "fairlead/pods/volumes.h"
@@ -36,6 +37,7 @@ struct GangAct {
     kResume,
     kSuspend,
     kVolume,  // asks for a volume of the pod
+    kDevice,  // writes to a claim of its GPUs
     kBind,
     kThaw,
     kFreeze,
@@ -46,6 +48,7 @@ struct GangAct {
   std::string node;        // for kBind
   std::uint64_t gpus = 0;  // for kBind, if the scheduler chooses the GPUs
   VolumeRequest volume{};  // for kVolume
+  DeviceRequest device{};  // for kDevice
 };
 
 class PodGang {

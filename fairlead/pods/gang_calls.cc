@@ -47,6 +47,8 @@ KubeRequest GangCalls::request(const PodGang& gang, const GangAct& act) const {
       return suspension(gang.owner(), act.kind == GangAct::Kind::kSuspend);
     case GangAct::Kind::kVolume:
       return volume_request(act.volume);
+    case GangAct::Kind::kDevice:
+      return device_request(act.device);
     case GangAct::Kind::kBind:
       return binding(*pod, act.node, act.gpus);
     case GangAct::Kind::kThaw:

@@ -288,7 +288,7 @@ void GangController::apply(const std::string& key, const Settlement& settlement)
   }
   if (!calls_.send(gang, settlement.acts)) return;
   for (const GangAct& act : settlement.acts) {
-    if (lets_run(act.kind)) observed_.view().assume(act);
+    if (lets_run(act.kind) || act.kind == GangAct::Kind::kDevice) observed_.view().assume(act);
   }
   if (settlement.when_sent) {
     recorder_.record(gang.owner(), settlement.when_sent->reason, settlement.when_sent->message);

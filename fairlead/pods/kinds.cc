@@ -120,8 +120,8 @@ std::vector<OwnerKind> make_pod_group_kinds() {
   };
 }
 
-OwnerKind priority_kind(std::string_view api_version, std::string_view kind,
-                        std::string_view plural) {
+// Returns a kind whose objects own no pods.
+OwnerKind plain_kind(std::string_view api_version, std::string_view kind, std::string_view plural) {
   return {.api_version = api_version, .kind = kind, .plural = plural, .suspend = {}, .sets = {}};
 }
 
@@ -129,10 +129,18 @@ std::vector<OwnerKind> make_priority_kinds() {
   constexpr std::string_view kOfWorkloads = "WorkloadPriorityClass";
   constexpr std::string_view kPlural = "workloadpriorityclasses";
   return {
-      priority_kind("scheduling.k8s.io/v1", kPriorityClass, "priorityclasses"),
-      priority_kind("kueue.x-k8s.io/v1beta1", kOfWorkloads, kPlural),
-      priority_kind("kueue.x-k8s.io/v1beta2", kOfWorkloads, kPlural),
+      plain_kind("scheduling.k8s.io/v1", kPriorityClass, "priorityclasses"),
+      plain_kind("kueue.x-k8s.io/v1beta1", kOfWorkloads, kPlural),
+      plain_kind("kueue.x-k8s.io/v1beta2", kOfWorkloads, kPlural),
   };
+}
+
+std::vector<OwnerKind> make_device_kinds() {
+  constexpr std::string_view kVersion = "resource.k8s.io/v1";
+  return {plain_kind(kVersion, kDeviceClass, "deviceclasses"),
+          plain_kind(kVersion, kResourceSlice, "resourceslices"),
+          plain_kind(kVersion, kResourceClaim, "resourceclaims"),
+          plain_kind(kVersion, kClaimTemplate, "resourceclaimtemplates")};
 }
 
 // Returns the number at that path; 1 if it is missing.
@@ -185,6 +193,11 @@ std::span<const OwnerKind> pod_group_kinds() {
 
 std::span<const OwnerKind> priority_kinds() {
   static const std::vector<OwnerKind> kKinds = make_priority_kinds();
+  return kKinds;
+}
+
+std::span<const OwnerKind> device_kinds() {
+  static const std::vector<OwnerKind> kKinds = make_device_kinds();
   return kKinds;
 }
 

@@ -60,6 +60,12 @@ std::span<const OwnerKind> pod_group_kinds();
 // Returns the kinds of priority classes. They have no sets.
 constexpr std::string_view kPriorityClass = "PriorityClass";
 std::span<const OwnerKind> priority_kinds();
+// Returns the kinds of dynamic resource allocation (pods/devices.h). They have no sets.
+constexpr std::string_view kDeviceClass = "DeviceClass";
+constexpr std::string_view kResourceSlice = "ResourceSlice";
+constexpr std::string_view kResourceClaim = "ResourceClaim";
+constexpr std::string_view kClaimTemplate = "ResourceClaimTemplate";
+std::span<const OwnerKind> device_kinds();
 // Returns a kind by its name and group, because an owner reference may name another version. Null: not in
 // the table.
 const OwnerKind* find_owner_kind(std::string_view api_version, std::string_view kind);

@@ -17,7 +17,9 @@ ObservedCluster::ObservedCluster(KubeDoor& door, const PodsOptions& options,
       gangs_(view_, followers.engine_cluster, followers.refusals, followers.queue),
       kueue_(options.queues, kueue_sinks()),
       watch_(door, options,
-             {.owner = [this](const OwnerKind& kind,
+             {.device = [this](const OwnerKind& kind,
+                               const ReflectedChange& change) { on_device(kind, change); },
+              .owner = [this](const OwnerKind& kind,
                               const ReflectedChange& change) { on_owner(kind, change); },
               .pod_group =
                   [this](const OwnerKind& kind, const ReflectedChange& change) {
@@ -34,8 +36,7 @@ ObservedCluster::ObservedCluster(KubeDoor& door, const PodsOptions& options,
               .pod =
                   [this](const ReflectedChange& change) {
                     const bool is_gone = change.kind == ReflectedChange::Kind::kDeleted;
-                    is_gone ? remove_pod(parse_pod(*change.object))
-                            : set_pod(parse_pod(*change.object));
+                    is_gone ? remove_pod(parse_pod(*change.object)) : set_pod(read_pod(change));
                   },
               .budget =
                   [this](const ReflectedChange& change) {
@@ -71,8 +72,58 @@ KueueView::Sinks ObservedCluster::kueue_sinks() {
 }
 
 void ObservedCluster::on_node(const ReflectedChange& change) {
-  change.kind == ReflectedChange::Kind::kDeleted ? remove_node(change.name.second)
-                                                 : set_node(parse_node(*change.object));
+  if (change.kind == ReflectedChange::Kind::kDeleted) return remove_node(change.name.second);
+  Node node = parse_node(*change.object);
+  claimable_.erase(node.name);
+  set_node(with_claimable(std::move(node)));
+}
+
+// Adds the GPUs of the node that pods can claim, in place of those that were known before.
+Node ObservedCluster::with_claimable(Node node) {
+  const std::uint32_t gpus = view_.devices().gpus_of(node.name);
+  std::uint32_t& before = claimable_[node.name];
+  if (gpus == 0 && before == 0) return node;
+  if (node.product.empty()) node.product = view_.devices().product_of(node.name);
+  node.gpus = node.gpus - before + gpus;
+  node.gpus_all = node.gpus_all - before + gpus;
+  node.allocatable[std::string(kGpuResource)] = Amount{1000} * node.gpus;
+  before = gpus;
+  return node;
+}
+
+// Reads a pod with the GPUs that it claims. REQUIRES: it exists.
+Pod ObservedCluster::read_pod(const ReflectedChange& change) {
+  Pod pod = parse_pod(*view_.devices().with_gpus(change.object));
+  pod.device_claims = Devices::claims_of(*change.object);
+  if (pod.device_claims.empty()) {
+    claimants_.erase(pod.uid);
+  } else {
+    claimants_[pod.uid] = {nullptr, change};
+  }
+  return pod;
+}
+
+void ObservedCluster::on_device(const OwnerKind& kind, const ReflectedChange& change) {
+  Devices& devices = view_.devices();
+  const bool differs = kind.kind == kDeviceClass     ? devices.on_class(change)
+                       : kind.kind == kResourceSlice ? devices.on_slice(change)
+                       : kind.kind == kResourceClaim ? devices.on_claim(change)
+                                                     : devices.on_template(change);
+  followers_.queue.add_starting();
+  if (!differs) return;
+  if (kind.kind == kDeviceClass || kind.kind == kResourceSlice) {
+    for (const auto& [name, node] : Inventory::Nodes(view_.nodes())) {
+      Node now = with_claimable(node);
+      if (now.gpus != node.gpus || now.product != node.product) set_node(std::move(now));
+    }
+  }
+  for (const auto& [uid, claimant] : std::map(claimants_)) {
+    if (claimant.kind != nullptr) {
+      on_owner(*claimant.kind, claimant.change);
+    } else if (view_.pod(uid) != nullptr) {
+      set_pod(read_pod(claimant.change));
+    }
+  }
 }
 
 void ObservedCluster::set_node(Node node) {
@@ -98,8 +149,15 @@ void ObservedCluster::on_settings(const ReflectedChange& change) {
   view_.set_tickets(*std::move(tickets));
 }
 
-void ObservedCluster::on_owner(const OwnerKind& kind, const ReflectedChange& change) {
+void ObservedCluster::on_owner(const OwnerKind& kind, const ReflectedChange& shown) {
+  ReflectedChange change = shown;
+  change.object = view_.devices().with_gpus(shown.object);
   const std::string& uid = text_at(*change.object, {"metadata", "uid"});
+  if (Devices::has_claims(*shown.object) && shown.kind != ReflectedChange::Kind::kDeleted) {
+    claimants_[uid] = {&kind, shown};
+  } else {
+    claimants_.erase(uid);
+  }
   if (change.kind == ReflectedChange::Kind::kDeleted) {
     gangs_.remove_parent(uid);  // its pods stay with their gang
   } else {
@@ -131,6 +189,7 @@ void ObservedCluster::set_pod(Pod pod) {
 }
 
 void ObservedCluster::remove_pod(Pod pod) {
+  claimants_.erase(pod.uid);
   if (const Pod* const before = view_.pod(pod.uid)) {
     pod.gang = before->gang;
   } else if (pod.is_ours) {
@@ -149,6 +208,8 @@ void ObservedCluster::end_rest(const std::string& node) {
 
 void ObservedCluster::take_answer(const GangCalls::Answer& answer) {
   if (lets_run(answer.act.kind)) view_.take_answer(answer.act, answer.status);
+  if (answer.act.kind == GangAct::Kind::kDevice && !answer.is_ok() && answer.status >= 400)
+    view_.devices().take_answer(answer.act.device, nullptr);
   if (gangs_.find(answer.gang) == nullptr) return;
   followers_.queue.add_gang(answer.gang);
   if (!answer.is_ok()) return;
@@ -156,7 +217,8 @@ void ObservedCluster::take_answer(const GangCalls::Answer& answer) {
     const auto object = parsed_json(answer.text);
     if (!object) return;
     if (!gangs_.find(answer.gang)->gang.owner().is_of_kueue()) {
-      gangs_.take_answer(answer.gang, *object);
+      gangs_.take_answer(answer.gang,
+                         *view_.devices().with_gpus(std::make_shared<const Json>(*object)));
     } else if (auto owner = kueue_.gang_of(*object)) {
       gangs_.put_owner(*std::move(owner), door_.now());
     } else {
@@ -174,6 +236,10 @@ void ObservedCluster::take_pod_answer(const GangCalls::Answer& answer, Pod pod) 
     view_.volumes().take_answer(answer.act.volume, *object);
     return followers_.queue.add_claims();
   }
+  if (answer.act.kind == GangAct::Kind::kDevice) {
+    view_.devices().take_answer(answer.act.device, std::make_shared<const Json>(*object));
+    return followers_.queue.add_gang(answer.gang);
+  }
   if (answer.act.kind == GangAct::Kind::kBind) {  // the answer has no pod
     if (!pod.node.empty()) return;
     pod.node = answer.act.node;
@@ -182,7 +248,10 @@ void ObservedCluster::take_pod_answer(const GangCalls::Answer& answer, Pod pod) 
     return set_pod(std::move(pod));
   }
   if (pod.version != answer.version) return;
-  if (answer.act.kind != GangAct::Kind::kEvict) return set_pod(parse_pod(*object));
+  if (answer.act.kind != GangAct::Kind::kEvict)
+    return set_pod(read_pod({.kind = ReflectedChange::Kind::kModified,
+                             .name = {pod.name_space, pod.name},
+                             .object = std::make_shared<const Json>(*object)}));
   pod.is_leaving = true;
   set_pod(std::move(pod));
 }

@@ -13,6 +13,8 @@
 #include "fairlead/pods/kueue_view.h"
 #include "fairlead/pods/resting_nodes.h"
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 namespace fairlead {
@@ -44,7 +46,10 @@ class ObservedCluster {
  private:
   Reflector::Sink volume_sink(void (Volumes::*take)(const ReflectedChange&));
   KueueView::Sinks kueue_sinks();
+  void on_device(const OwnerKind& kind, const ReflectedChange& change);
   void on_node(const ReflectedChange& change);
+  Node with_claimable(Node node);
+  Pod read_pod(const ReflectedChange& change);
   void set_node(Node node);
   void remove_node(const std::string& name);
   void on_owner(const OwnerKind& kind, const ReflectedChange& change);
@@ -54,10 +59,18 @@ class ObservedCluster {
   void take_pod_answer(const GangCalls::Answer& answer, Pod pod);
   void end_rest(const std::string& node);
 
+  // A pod or an owner whose pods claim GPUs. It is read again if its claims are known better.
+  struct Claimant {
+    const OwnerKind* kind = nullptr;  // null: a pod
+    ReflectedChange change;
+  };
+
   KubeDoor& door_;
   EventRecorder& recorder_;
   const Followers followers_;
   ClusterView view_;
+  std::map<std::string, Claimant> claimants_;       // by uid
+  std::map<std::string, std::uint32_t> claimable_;  // GPUs that pods can claim, by node
   GangBook gangs_;
   JoinedOwners joined_owners_;
   KueueView kueue_;

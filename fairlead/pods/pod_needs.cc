@@ -24,7 +24,9 @@ std::string_view unknown_need(const Json& pod_spec) {
     return text_at(spread, {"whenUnsatisfiable"}) != "ScheduleAnyway";
   });
   if (is_spread) return "a topologySpreadConstraint with DoNotSchedule";
-  return json_at(pod_spec, {"resourceClaims"}).empty() ? "" : "resourceClaims";
+  return json_at(pod_spec, {"resourceClaims"}).empty()
+             ? ""
+             : "resourceClaims that are not known to be for whole GPUs";
 }
 
 bool has_liveness_probe(const Json& pod_spec) {

@@ -474,7 +474,10 @@ VolumeActs Reconciler::acts_to_run(const Look& look) const {
                                     .needs({pod.name_space, pod.uid, pod.claims}, *found, choices)
                                     .has_value());
   };
-  return with_volumes(look.gang(), cluster_, look.gang().acts_to_run(look.wish.where, fits, suits));
+  VolumeActs acts =
+      with_volumes(look.gang(), cluster_, look.gang().acts_to_run(look.wish.where, fits, suits));
+  acts.acts = with_devices(look.gang(), cluster_, std::move(acts.acts));
+  return acts;
 }
 
 void Reconciler::settle_stop(Look& look) {
@@ -546,6 +549,7 @@ void Reconciler::ask(Look& look, std::vector<GangAct> acts) const {
         look.out.when_sent = {"Placed", "its turn begins once Kueue admits it"};
       break;
     case GangAct::Kind::kVolume:
+    case GangAct::Kind::kDevice:
     case GangAct::Kind::kThaw:
     case GangAct::Kind::kFreeze:
     case GangAct::Kind::kMark:

@@ -15,6 +15,7 @@
 #include "fairlead/pods/cluster_view.h"
 #include "fairlead/pods/gang_book.h"
 #include "fairlead/pods/gang_order.h"
+#include "fairlead/pods/gang_devices.h"
 #include "fairlead/pods/gang_volumes.h"
 #include "fairlead/pods/missing_pods.h"
 #include "fairlead/pods/other_resources.h"

@@ -66,6 +66,39 @@ KubeRequest volume_request(const VolumeRequest& request) {
           .content_type = std::string(kMergePatch)};
 }
 
+KubeRequest device_request(const DeviceRequest& request) {
+  std::string path = fmt::format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims/{}",
+                                 request.claim.first, request.claim.second);
+  Json body = {{"metadata", {{"resourceVersion", request.version}}}};
+  if (request.kind == DeviceRequest::Kind::kProtect) {
+    body["metadata"]["finalizers"] = request.finalizers;
+  } else {
+    path += "/status";
+    Json& status = body["status"];
+    status = {{"allocation", nullptr}, {"reservedFor", nullptr}};
+    if (request.kind == DeviceRequest::Kind::kAllocate) {
+      Json results = Json::array();
+      for (const auto& [name, device] : request.results) {
+        results.push_back({{"request", name},
+                           {"driver", device.driver},
+                           {"pool", device.pool},
+                           {"device", device.name}});
+      }
+      const Json is_node = {
+          {"key", "metadata.name"}, {"operator", "In"}, {"values", Json::array({request.node})}};
+      const Json term = {{"matchFields", Json::array({is_node})}};
+      status["allocation"] = {{"devices", {{"results", std::move(results)}}},
+                              {"nodeSelector", {{"nodeSelectorTerms", Json::array({term})}}}};
+      status["reservedFor"] =
+          Json::array({{{"resource", "pods"}, {"name", request.pod}, {"uid", request.pod_uid}}});
+    }
+  }
+  return {.method = "PATCH",
+          .path = std::move(path),
+          .body = compact_text(body),
+          .content_type = std::string(kMergePatch)};
+}
+
 KubeRequest turn(const Pod& pod, bool runs) {
   return {.method = "PATCH",
           .path = path_of(pod, ""),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fairlead/kube/door.h"
+#include "fairlead/pods/devices.h"
 #include "fairlead/pods/members.h"
 #include "fairlead/pods/owner.h"
 #include "fairlead/pods/volumes.h"
@@ -17,6 +18,8 @@ namespace fairlead {
 KubeRequest binding(const Pod& pod, const std::string& node, std::uint64_t gpus);
 // Asks for the volume of a claim: gives it a free volume, or selects the node for which one is made.
 KubeRequest volume_request(const VolumeRequest& request);
+// Writes to a claim of GPUs.
+KubeRequest device_request(const DeviceRequest& request);
 // Asks the pod to run or to rest in place (pods/slots.h).
 KubeRequest turn(const Pod& pod, bool runs);
 // Suspends the owner, marked as Fairlead's, or resumes it and removes the mark.

@@ -43,6 +43,7 @@ class Ask:
         self.retries = more.pop("retries", 0)
         self.volumes = more.pop("volumes", [])  # of each pod, as in its spec
         self.priority_class = more.pop("priority_class", None)
+        self.claims = more.pop("claims", [])  # resourceClaims of each pod
         self.is_named = more.pop("is_named", False)  # its pods name their gang, which is stopped by eviction
         assert not more, more
 
@@ -60,6 +61,9 @@ class Ask:
                "containers": [{"name": "train", "image": "none", "resources": {"limits": limits}}]}
         if self.volumes:
             pod["volumes"] = self.volumes
+        if self.claims:
+            pod["resourceClaims"] = self.claims
+            pod["containers"][0]["resources"]["claims"] = [{"name": claim["name"]} for claim in self.claims]
         if self.priority_class:
             pod["priorityClassName"] = self.priority_class
         if self.product:

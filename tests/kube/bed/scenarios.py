@@ -535,7 +535,65 @@ def volumes():
         return {**judge(bed, asks), "volumes_made_s": made_s, "runs_with_its_claim_s": found_s}
 
 
+# --- Devices --------------------------------------------------------------------------------------
+
+DEVICES = "/apis/resource.k8s.io/v1"
+
+
+def add_claimable_node(bed, name, gpus):
+    """A node with the GPUs that a driver of dynamic resource allocation reports. No kubelet runs its pods."""
+    room = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+    bed.api.do("POST", "/api/v1/nodes", {"metadata": {"name": name}})
+    bed.api.ask("PATCH", f"/api/v1/nodes/{name}/status", {"status": {
+        "capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady",
+                                                               "lastHeartbeatTime": "2100-01-01T00:00:00Z"}]}},
+                "application/merge-patch+json")
+    devices = [{"name": f"gpu-{row}", "attributes": {"type": {"string": "gpu"}, "productName": {"string": "NVIDIA H100 80GB HBM3"}}}
+               for row in range(gpus)]
+    bed.api.do("POST", f"{DEVICES}/resourceslices", {"metadata": {"name": f"{name}-gpus"}, "spec": {
+        "driver": "gpu.nvidia.com", "nodeName": name, "devices": devices,
+        "pool": {"name": name, "generation": 1, "resourceSliceCount": 1}}})
+
+
+def devices():
+    """Gangs get the GPUs that their pods claim before they are bound, and none is given twice."""
+    expression = "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'"
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "two"}]
+    first, second = (Ask(name, "ann", 3, 0, claims=claims) for name in ("first", "second"))
+    with Bed("1xV100:1", SETTINGS, FACTOR) as bed:
+        bed.api.do("POST", f"{DEVICES}/deviceclasses", {"metadata": {"name": "gpu.nvidia.com"}, "spec": {
+            "selectors": [{"cel": {"expression": expression}}]}})
+        for node in ("d0", "d1"):
+            add_claimable_node(bed, node, 4)
+        bed.name_space("ann")
+        bed.api.do("POST", f"{DEVICES}/namespaces/ann/resourceclaimtemplates", {"metadata": {"name": "two"}, "spec": {"spec": {
+            "devices": {"requests": [{"name": "gpus", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}]}}}})
+        process = bed.fairlead("fifo")
+        bound = lambda ask: [pod["spec"]["nodeName"] for pod in bed.pods(ask) if "nodeName" in pod["spec"]]
+        given = lambda: [(result["pool"], result["device"]) for claim in bed.api.list(f"{DEVICES}/namespaces/ann/resourceclaims")
+                         for result in claim.get("status", {}).get("allocation", {}).get("devices", {}).get("results", [])]
+        start = time.monotonic()
+        bed.submit(first)
+        until(lambda: len(bound(first)) == 3, 30, lambda: f"the first is bound: {process.said()[-2000:]}")
+        bound_s = time.monotonic() - start
+        assert len(given()) == len(set(given())) == 6, given()
+        for claim in bed.api.list(f"{DEVICES}/namespaces/ann/resourceclaims"):
+            pod = bed.api.get(f"/api/v1/namespaces/ann/pods/{claim['status']['reservedFor'][0]['name']}")
+            assert {result["pool"] for result in claim["status"]["allocation"]["devices"]["results"]} == {pod["spec"]["nodeName"]}
+        bed.submit(second)
+        until(lambda: len(bed.pods(second)) == 3 or bed.job(second)["spec"].get("suspend"), 30, "the second waits")
+        assert not bound(second), "two GPUs are left for its six"
+        start = time.monotonic()
+        # Without a kubelet, a pod ends only if it is removed at once.
+        bed.api.ask("DELETE", bed.job_path(first), {"propagationPolicy": "Background"})
+        for pod in bed.pods(first):
+            bed.api.ask("DELETE", f"/api/v1/namespaces/ann/pods/{pod['metadata']['name']}", {"gracePeriodSeconds": 0})
+        until(lambda: len(bound(second)) == 3, 60, lambda: f"the second is bound: {given()} {process.said()[-2000:]}")
+        assert len(given()) == len(set(given())) == 6, given()
+        return {"bound_s": bound_s, "next_bound_s": time.monotonic() - start}
+
+
 SCENARIOS = (
     fairlead, gandiva_fair, tiresias, hadar, dally, own_suspension, priorities, leaving, tickets, described, forecast,
-    budget_and_suspension, budget_and_eviction, unequal_pods, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes,
+    budget_and_suspension, budget_and_eviction, unequal_pods, moves_to_another_type, foreign_pods, node_down_and_up, refused_by_a_kubelet, volumes, devices,
     measured_speeds, agent_rights)
