@@ -65,7 +65,9 @@ void try_faults(std::uint64_t every, std::uint64_t calls, std::span<const FakeFa
       Run run;
       run.server.fail(k, fault);
       const std::string problem = run.run();
-      EXPECT_EQ(problem, "") << "call " << k << " " << text_of(fault);
+      const FakeCall& call = run.server.calls()[k - 1];
+      EXPECT_EQ(problem, "") << "call " << k << " " << text_of(fault) << ": " << call.method << " "
+                             << call.path;
     }
   }
 }

@@ -57,7 +57,7 @@ class Words {
   std::string_view rest_;
 };
 
-// What an expression of a class compares.
+// The texts that an expression of a class compares.
 struct Comparisons {
   std::string driver;
   std::map<std::string, std::string> attributes;
@@ -133,7 +133,7 @@ bool Devices::on_slice(const ReflectedChange& change) {
   Slice slice{.node = text_at(spec, {"nodeName"}),
               .generation = integer_at(spec, {"pool", "generation"}),
               .devices = {}};
-  if (slice.node.empty()) return true;  // of several nodes: not a GPU inside one
+  if (slice.node.empty()) return true;  // its devices are not inside one node
   for (const Json& device : json_at(spec, {"devices"})) {
     Device& parsed = slice.devices.emplace_back(
         Device{.id = {text_at(spec, {"driver"}), text_at(spec, {"pool", "name"}),

@@ -65,7 +65,7 @@ class Devices {
   bool on_template(const ReflectedChange& change);
 
   // Returns the object, a pod or an owner, with the GPUs of all claims in it as limits and requests, and without the
-  // claims. A part whose claims are not for whole GPUs, or not known, stays as it is. O(size of the object).
+  // claims. A part with other claims, or with claims that are not known, stays as it is. O(size of the object).
   std::shared_ptr<const Json> with_gpus(std::shared_ptr<const Json> object) const;
   // Returns whether some pods of the object, a pod or an owner, have claims.
   static bool has_claims(const Json& object);
@@ -96,7 +96,7 @@ class Devices {
   };
   struct Slice {
     std::string node;
-    std::int64_t generation = 0;  // of its pool; older slices do not count
+    std::int64_t generation = 0;  // the pool's generation; older slices do not count
     std::vector<Device> devices;
   };
   struct Ask {
@@ -123,14 +123,14 @@ class Devices {
   std::optional<std::uint32_t> gpus_of_spec(const Json& pod_spec, const std::string& name_space,
                                             const Json& statuses) const;
   void write_gpus(Json& at, const std::string& name_space, const Json& statuses) const;
-  // Returns the devices of the node, without those of old generations of their pools.
+  // Returns the devices of the node that are of the newest generation of their pool.
   std::vector<const Device*> devices_of(const std::string& node) const;
   std::set<DeviceId> allocated() const;
   std::optional<std::vector<DeviceRequest::Result>> choose(const Claim& claim,
                                                            const std::string& node,
                                                            std::set<DeviceId>& taken) const;
 
-  std::map<std::string, Class> classes_;                    // by name; only those of GPUs
+  std::map<std::string, Class> classes_;                    // classes of GPUs, by name
   std::map<std::string, Slice> slices_;                     // by name
   std::map<std::string, std::set<std::string>> slices_of_;  // names, by node
   std::map<KubeName, Claim> claims_;

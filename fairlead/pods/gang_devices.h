@@ -1,4 +1,4 @@
-// The devices of a gang whose pods claim their GPUs: before any pod is bound, the claims of all have devices on its node.
+// Devices for the pods of a gang that claim their GPUs: before any pod is bound, the claims of all have devices.
 #pragma once
 
 #include "fairlead/pods/cluster_view.h"

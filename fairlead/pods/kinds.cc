@@ -120,7 +120,7 @@ std::vector<OwnerKind> make_pod_group_kinds() {
   };
 }
 
-// Returns a kind whose objects own no pods.
+// Returns a kind of objects without pods.
 OwnerKind plain_kind(std::string_view api_version, std::string_view kind, std::string_view plural) {
   return {.api_version = api_version, .kind = kind, .plural = plural, .suspend = {}, .sets = {}};
 }

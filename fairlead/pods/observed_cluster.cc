@@ -78,7 +78,7 @@ void ObservedCluster::on_node(const ReflectedChange& change) {
   set_node(with_claimable(std::move(node)));
 }
 
-// Adds the GPUs of the node that pods can claim, in place of those that were known before.
+// Adds the GPUs of the node that pods can claim, in place of the number that was known before.
 Node ObservedCluster::with_claimable(Node node) {
   const std::uint32_t gpus = view_.devices().gpus_of(node.name);
   std::uint32_t& before = claimable_[node.name];

@@ -59,7 +59,7 @@ class ObservedCluster {
   void take_pod_answer(const GangCalls::Answer& answer, Pod pod);
   void end_rest(const std::string& node);
 
-  // A pod or an owner whose pods claim GPUs. It is read again if its claims are known better.
+  // A pod that claims GPUs, or the owner of such pods. It is read again if its claims are known better.
   struct Claimant {
     const OwnerKind* kind = nullptr;  // null: a pod
     ReflectedChange change;
