@@ -67,6 +67,9 @@ bool PodGang::runs_at(const std::vector<GangPlace>& where) const {
     if (pod->state != Pod::State::kRunning) return false;
     ++running;
   }
+  // In a stage without GPUs, the gang runs if the pods of that stage do.
+  const auto waits = [](const Pod* pod) { return pod->state != Pod::State::kRunning; };
+  if (owner_.is_staged && running == 0 && std::ranges::any_of(riders(), waits)) return false;
   const std::uint32_t all = owner_.pods - (missing() - awaited());
   return running + succeeded() >= (room < owner_.tasks ? room : all);
 }
