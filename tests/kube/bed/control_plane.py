@@ -29,7 +29,7 @@ GANG_GATES = ("GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadSch
 CONTROLLERS = ("job-controller,garbage-collector-controller,namespace-controller,pod-garbage-collector-controller,"
                "disruption-controller,node-lifecycle-controller,taint-eviction-controller,serviceaccount-controller,"
                "ttl-after-finished-controller,root-ca-certificate-publisher-controller,persistentvolume-binder-controller,"
-               "persistentvolumeclaim-protection-controller,ephemeral-volume-controller")
+               "persistentvolumeclaim-protection-controller,ephemeral-volume-controller,resourceclaim-controller")
 
 
 class Unavailable(Exception):
