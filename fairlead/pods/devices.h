@@ -76,7 +76,7 @@ class Devices {
   std::string product_of(const std::string& node) const;
 
   // Returns the writes to make before the pod may be bound to the node; none: it may be. Nothing: it cannot be there now.
-  // Adds the devices that it would get to `taken`. O(claims x devices of the node).
+  // Adds the devices that it would get to `taken`. O(all claims + claims of the pod x devices of the node).
   std::optional<std::vector<DeviceRequest>> needs(const Pod& pod, const std::string& node,
                                                   std::set<DeviceId>& taken) const;
   // Called after a request was sent: its devices are taken until the claim's next state is known.

@@ -111,18 +111,33 @@ void ObservedCluster::on_device(const OwnerKind& kind, const ReflectedChange& ch
                                                      : devices.on_template(change);
   followers_.queue.add_starting();
   if (!differs) return;
-  if (kind.kind == kDeviceClass || kind.kind == kResourceSlice) {
-    for (const auto& [name, node] : Inventory::Nodes(view_.nodes())) {
-      Node now = with_claimable(node);
-      if (now.gpus != node.gpus || now.product != node.product) set_node(std::move(now));
-    }
+  const auto read_node = [&](const Node& node) {
+    Node now = with_claimable(node);
+    if (now.gpus != node.gpus || now.product != node.product) set_node(std::move(now));
+  };
+  if (kind.kind == kResourceSlice) {
+    if (const Node* const node = view_.node(text_at(*change.object, {"spec", "nodeName"})))
+      read_node(Node(*node));
+    return;
   }
-  for (const auto& [uid, claimant] : std::map(claimants_)) {
-    if (claimant.kind != nullptr) {
-      on_owner(*claimant.kind, claimant.change);
-    } else if (view_.pod(uid) != nullptr) {
-      set_pod(read_pod(claimant.change));
-    }
+  if (kind.kind == kDeviceClass) {
+    for (const auto& [name, node] : Inventory::Nodes(view_.nodes())) read_node(node);
+  }
+  // A claim that was made for a pod concerns that pod alone.
+  const std::string& pod = text_at(controller_of(*change.object), {"uid"});
+  if (kind.kind == kResourceClaim && !pod.empty()) {
+    if (const auto found = claimants_.find(pod); found != claimants_.end())
+      read_claimant(pod, Claimant(found->second));
+    return;
+  }
+  for (const auto& [uid, claimant] : std::map(claimants_)) read_claimant(uid, claimant);
+}
+
+void ObservedCluster::read_claimant(const std::string& uid, const Claimant& claimant) {
+  if (claimant.kind != nullptr) {
+    on_owner(*claimant.kind, claimant.change);
+  } else if (view_.pod(uid) != nullptr) {
+    set_pod(read_pod(claimant.change));
   }
 }
 

@@ -65,6 +65,8 @@ class ObservedCluster {
     ReflectedChange change;
   };
 
+  void read_claimant(const std::string& uid, const Claimant& claimant);
+
   KubeDoor& door_;
   EventRecorder& recorder_;
   const Followers followers_;
