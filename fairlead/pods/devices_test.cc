@@ -10,6 +10,7 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fairlead {
@@ -179,34 +180,59 @@ TEST_F(DevicesTest, AClaimGetsTheFirstFreeDevicesOfTheNode) {
   EXPECT_FALSE(needs("n0")) << "another pod has it";
 }
 
-// Four nodes of four GPUs, which no device plugin counts.
+// Makes the server serve devices, with nodes of four GPUs that no device plugin counts.
+void add_claimable(FakeServer& server, int nodes) {
+  serve_devices(server.store());
+  Json gpu_class = class_with(kWholeGpus);
+  gpu_class["metadata"]["name"] = "gpu";
+  server.act("POST", kDeviceClasses, gpu_class);
+  for (int i = 0; i < nodes; ++i) {
+    const std::string name = fmt::format("n{}", i);
+    server.add_node({.name = name, .gpus = 0, .product = ""});
+    Json slice = slice_of(name, 4);
+    slice["metadata"]["name"] = "slice-" + name;
+    server.act("POST", kSlices, slice);
+  }
+}
+
+void add_shape(FakeServer& server, const std::string& user, std::int64_t gpus) {
+  server.act("POST",
+             fmt::format("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates", user),
+             {{"metadata", {{"name", fmt::format("gpus-{}", gpus)}}},
+              {"spec", {{"spec", asks_for(gpus)}}}});
+}
+
+// Each pod claims that many GPUs.
+void add_claiming_job(FakeServer& server, const std::string& user, const std::string& name,
+                      std::int64_t pods, std::int64_t gpus, Duration run) {
+  const Json claim = {{"name", "gpu"}, {"resourceClaimTemplateName", fmt::format("gpus-{}", gpus)}};
+  server.add_job({.name_space = user,
+                  .name = name,
+                  .pods = pods,
+                  .gpus = 0,
+                  .run = run,
+                  .pod_spec = {{"resourceClaims", Json::array({claim})}}});
+}
+
+// Returns the devices that claims have; one twice: it was given twice.
+std::vector<std::string> given(FakeServer& server) {
+  std::vector<std::string> devices;
+  for (const FakeObject& claim : server.store().list({std::string(kDeviceClaims), "", "", ""})) {
+    for (const Json& result : json_at(*claim, {"status", "allocation", "devices", "results"}))
+      devices.push_back(text_at(result, {"pool"}) + "/" + text_at(result, {"device"}));
+  }
+  return devices;
+}
+
 class ClaimedGpusTest : public OwnersTest {
  protected:
   void SetUp() override {
-    serve_devices(server_.store());
     server_.act("POST", "/api/v1/namespaces", {{"metadata", {{"name", "ann"}}}});
-    Json gpu_class = class_with(kWholeGpus);
-    gpu_class["metadata"]["name"] = "gpu";
-    server_.act("POST", kDeviceClasses, gpu_class);
-    Json shape = {{"metadata", {{"name", "two"}}}, {"spec", {{"spec", asks_for(2)}}}};
-    server_.act("POST", "/apis/resource.k8s.io/v1/namespaces/ann/resourceclaimtemplates", shape);
-    for (int i = 0; i < 4; ++i) {
-      const std::string name = fmt::format("n{}", i);
-      server_.add_node({.name = name, .gpus = 0, .product = ""});
-      Json slice = slice_of(name, 4);
-      slice["metadata"]["name"] = "slice-" + name;
-      server_.act("POST", kSlices, slice);
-    }
+    add_claimable(server_, 4);
+    add_shape(server_, "ann", 2);
   }
   void add_job(const std::string& name, std::int64_t pods, Duration run = {}) {
-    server_.add_job(
-        {.name_space = "ann",
-         .name = name,
-         .pods = pods,
-         .gpus = 0,
-         .run = run,
-         .pod_spec = {{"resourceClaims",
-                       Json::array({{{"name", "gpu"}, {"resourceClaimTemplateName", "two"}}})}}});
+    add_claiming_job(server_, "ann", name, pods, 2, run);
   }
   std::size_t running() {
     std::size_t count = 0;
@@ -214,13 +240,7 @@ class ClaimedGpusTest : public OwnersTest {
       count += text_at(*pod, {"status", "phase"}) == "Running" ? 1U : 0U;
     return count;
   }
-  // Returns the number of devices that claims have.
-  std::size_t given() {
-    std::size_t count = 0;
-    for (const FakeObject& claim : server_.store().list({std::string(kDeviceClaims), "", "", ""}))
-      count += json_at(*claim, {"status", "allocation", "devices", "results"}).size();
-    return count;
-  }
+  std::size_t count_given() { return given(server_).size(); }
 };
 
 TEST_F(ClaimedGpusTest, GangsHaveTheirDevicesBeforeTheyAreBound) {
@@ -232,20 +252,19 @@ TEST_F(ClaimedGpusTest, GangsHaveTheirDevicesBeforeTheyAreBound) {
   add_job("c", 2);
   live.run_for(seconds(40));
   EXPECT_EQ(running(), 8) << "all 16 GPUs; c waits";
-  EXPECT_EQ(given(), 16);
+  EXPECT_EQ(count_given(), 16);
   live.run_for(seconds(400));
   EXPECT_EQ(running(), 5) << "a has ended, and its devices are free for c";
-  EXPECT_EQ(given(), 10);
+  EXPECT_EQ(count_given(), 10);
 }
 
 TEST_F(ClaimedGpusTest, AJobThatComesBeforeItsTemplateRunsOnceThatIsThere) {
-  server_.act("DELETE", "/apis/resource.k8s.io/v1/namespaces/ann/resourceclaimtemplates/two");
+  server_.act("DELETE", "/apis/resource.k8s.io/v1/namespaces/ann/resourceclaimtemplates/gpus-2");
   add_job("a", 2);
   Scheduler live(server_, "fifo:skip=true");
   live.run_for(seconds(30));
   EXPECT_EQ(running(), 0);
-  server_.act("POST", "/apis/resource.k8s.io/v1/namespaces/ann/resourceclaimtemplates",
-              {{"metadata", {{"name", "two"}}}, {"spec", {{"spec", asks_for(2)}}}});
+  add_shape(server_, "ann", 2);
   live.run_for(seconds(60));
   EXPECT_EQ(running(), 2);
 }
@@ -256,7 +275,7 @@ TEST_F(ClaimedGpusTest, TurnsMoveDevicesFromGangToGang) {
   Scheduler live(server_, "gang-stride:quantum_s=120");
   for (int turn = 0; turn < 6; ++turn) {
     live.run_for(seconds(120));
-    EXPECT_LE(given(), 16);
+    EXPECT_LE(count_given(), 16);
   }
   std::set<std::string> jobs;
   for (int s = 0; s < 300; s += 10) {
@@ -267,6 +286,38 @@ TEST_F(ClaimedGpusTest, TurnsMoveDevicesFromGangToGang) {
     }
   }
   EXPECT_EQ(jobs, (std::set<std::string>{"a", "b"}));
+}
+
+// Gangs that claim their GPUs take turns on eight.
+class TurnsWithClaims : public RunToTheEnd {
+ public:
+  TurnsWithClaims() {
+    add_claimable(server, 2);
+    for (const auto& [user, gpus] : {std::pair("ann", 3), {"bob", 4}, {"cy", 3}})
+      add_shape(server, user, gpus);
+    add_claiming_job(server, "ann", "x", 1, 3, seconds(60));
+    add_claiming_job(server, "bob", "y", 1, 4, seconds(60));
+    add_claiming_job(server, "cy", "z", 2, 3, seconds(60));
+  }
+
+ protected:
+  std::string problem() override {
+    const std::vector<std::string> devices = given(server);
+    const std::set<std::string> different(devices.begin(), devices.end());
+    return devices.size() == different.size() ? refusal(server) : "a device was given twice";
+  }
+};
+
+TEST(ClaimedGpusFaults, GangsComeToTheirEndsWhateverCallGoesWrong) {
+  try_faults<TurnsWithClaims>(23);
+}
+
+TEST(ClaimedGpusFaults, GangsComeToTheirEndsWhereverTheSchedulerIsKilled) {
+  try_kills<TurnsWithClaims>(1, 7);
+}
+
+TEST(ClaimedGpusFaults, GangsComeToTheirEndsThroughOutages) {
+  try_outages<TurnsWithClaims>(seconds(1), seconds(43), seconds(120));
 }
 
 }  // namespace
