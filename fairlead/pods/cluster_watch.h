@@ -21,7 +21,8 @@ class ClusterWatch {
   // No sink may call this class. None receives kSynced.
   struct Sinks {
     WatchedKinds::Sink device, owner, pod_group, priority, kueue;
-    Reflector::Sink node, pod, budget, quota, claim, volume, storage_class, driver, capacity, settings;
+    Reflector::Sink node, pod, budget, quota, claim, volume, storage_class, driver, capacity,
+        settings;
   };
   // REQUIRES: the door outlives this.
   ClusterWatch(KubeDoor& door, const PodsOptions& options, Sinks sinks);

@@ -33,7 +33,7 @@ struct Pod {
   Resources requests;                     // node resources, including GPUs
   std::vector<UsedClaim> claims{};
   std::vector<std::string> device_claims{};  // claims of its GPUs; empty name: not made yet
-  std::int64_t index = -1;  // index in its Job; -1: it has none
+  std::int64_t index = -1;                   // index in its Job; -1: it has none
   enum class State : std::uint8_t {
     kPending,
     kRunning,
