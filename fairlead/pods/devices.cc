@@ -57,33 +57,6 @@ class Words {
   std::string_view rest_;
 };
 
-// The texts that an expression of a class compares.
-struct Comparisons {
-  std::string driver;
-  std::map<std::string, std::string> attributes;
-};
-
-// Returns nothing if the expression has anything but equalities of texts, joined by &&.
-bool read_expression(std::string_view expression, Comparisons& found) {
-  Words words(expression);
-  do {
-    if (words.take("device.driver")) {
-      if (!words.take("==")) return false;
-      const auto driver = words.quoted();
-      if (!driver) return false;
-      found.driver = *driver;
-      continue;
-    }
-    if (!words.take("device.attributes[") || !words.quoted() || !words.take("].")) return false;
-    const std::string name = words.name();
-    if (name.empty() || !words.take("==")) return false;
-    const auto value = words.quoted();
-    if (!value) return false;
-    found.attributes[name] = *value;
-  } while (words.take("&&"));
-  return words.at_end();
-}
-
 bool is_gone(const ReflectedChange& change) {
   return change.kind == ReflectedChange::Kind::kDeleted;
 }
@@ -108,16 +81,36 @@ bool has_claims_within(const Json& at) {
 
 // --- Objects --------------------------------------------------------------------------------------
 
+bool Devices::read_expression(std::string_view expression, Class& found) {
+  Words words(expression);
+  do {
+    if (words.take("device.driver")) {
+      if (!words.take("==")) return false;
+      const auto driver = words.quoted();
+      if (!driver) return false;
+      found.driver = *driver;
+      continue;
+    }
+    if (!words.take("device.attributes[") || !words.quoted() || !words.take("].")) return false;
+    const std::string name = words.name();
+    if (name.empty() || !words.take("==")) return false;
+    const auto value = words.quoted();
+    if (!value) return false;
+    found.attributes[name] = *value;
+  } while (words.take("&&"));
+  return words.at_end();
+}
+
 bool Devices::on_class(const ReflectedChange& change) {
   const std::string& name = change.name.second;
   const bool was_known = classes_.erase(name) > 0;
   if (is_gone(change)) return was_known;
-  Comparisons found;
+  Class found;
   for (const Json& selector : json_at(*change.object, {"spec", "selectors"})) {
     if (!read_expression(text_at(selector, {"cel", "expression"}), found)) return was_known;
   }
   if (!found.driver.starts_with(kGpuDrivers)) return was_known;
-  classes_[name] = {found.driver, found.attributes};
+  classes_[name] = std::move(found);
   return true;
 }
 

@@ -23,6 +23,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairlead {
@@ -115,6 +116,8 @@ class Devices {
     bool is_leaving = false;
   };
 
+  // Adds an expression of a class. Returns false if it has anything but equalities of texts, joined by &&.
+  static bool read_expression(std::string_view expression, Class& found);
   static Asks parse_asks(const Json& claim_spec);
   static bool selects(const Class& selecting, const Device& device);
   bool is_gpu(const Device& device) const;

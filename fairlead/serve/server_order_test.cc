@@ -79,7 +79,7 @@ TEST(Priority, AWideGangIsNotStarvedByItsUsersSmallJobs) {
   EXPECT_EQ(daemon.state(gang), "finished");
 }
 
-// Each user has jobs of 1, 1 and 2 GPUs, and is due 2 of 4. Returns the longest time in seconds in which one of them
+// Each user has jobs of 1, 1, 2 and 3 GPUs, and is due 2 of 4. Returns the longest time in seconds in which one of them
 // did not run.
 int longest_wait_s(std::string policy) {
   SimDaemon daemon(std::move(policy), "4xV100");
